@@ -30,7 +30,7 @@ from nbgrader.utils import is_grade, is_locked
 from traitlets import Integer
 from traitlets.config import Config
 
-from tools.classroom import sandbox
+from tools.classroom import sandbox, verdicts
 from tools.classroom.assignment import checked
 from tools.classroom.results import GIVEN, UNKNOWN
 from tools.classroom.verdicts import CheckStopped, Judge, NoVerdict
@@ -41,6 +41,8 @@ MOST_OUTPUT = 2_000_000
 """Bytes that a cell may print or draw."""
 MOST_IN_ALL = 10 * MOST_OUTPUT
 """Bytes that all cells of a submission may."""
+ENDLESS = 2
+"""Cells and checks that take all of their time, until the next ones have less."""
 CONNECTION = Path("/run/connection.json")  # inside, as the next one
 SOCKETS = str(Path("/tmp", "k"))
 WIRE = Path(__file__).resolve().with_name("wire.py")
@@ -105,6 +107,7 @@ class SandboxedExecute(Execute):
     """Runs a submission and always comes to its end."""
 
     timeout = Integer(120, help="seconds for a cell").tag(config=True)
+    seconds_later = Integer(30, help="seconds for a cell behind endless ones").tag(config=True)
     all_seconds = Integer(600, help="seconds for a submission").tag(config=True)
     most_memory = Integer(sandbox.MOST_MEMORY, help="bytes that all its processes may have").tag(config=True)
     interrupt_on_timeout = False
@@ -112,7 +115,7 @@ class SandboxedExecute(Execute):
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         kernel = UnsafeKernel if sandbox.unsafe() else SandboxedKernel
-        super().__init__(*args, **kwargs, kernel_manager_class=kernel)
+        super().__init__(*args, **kwargs, kernel_manager_class=kernel, timeout_func=self._seconds)
 
     def preprocess(self, nb: NotebookNode, resources: dict, km: object = None) -> tuple[NotebookNode, dict]:
         if reason := sandbox.refusal():
@@ -120,7 +123,7 @@ class SandboxedExecute(Execute):
         self.ends = time.monotonic() + self.all_seconds
         self.stopped = ""
         """Why a cell above the next check was stopped."""
-        self.printed = self.printed_in_all = 0
+        self.printed = self.printed_in_all = self.endless = 0
         self.given: dict[int, Given] = {}
         """What the checks gave, by the numbers of their cells."""
         self.watch = Watch(self.most_memory)
@@ -137,7 +140,7 @@ class SandboxedExecute(Execute):
     def preprocess_cell(self, cell: NotebookNode, resources: dict, index: int) -> tuple[NotebookNode, dict]:
         if cell.cell_type != "code" or not cell.source.strip():
             return cell, resources
-        self.printed = 0
+        self.printed, seconds = 0, self._seconds(cell)
         self._display_id_map = {}  # a cell changes no output of an earlier one
         check = _asked_for(cell.source) if is_grade(cell) else None
         if check:
@@ -154,7 +157,8 @@ class SandboxedExecute(Execute):
             if left := started(self.km.provisioner.pid):
                 self._stop(cell, index, f"it left {left} processes running")
         except CellTimeoutError:
-            self._stop(cell, index, f"no complete answer in {self.timeout} seconds, or a very large one")
+            self.endless += 1
+            self._stop(cell, index, f"no complete answer in {seconds} seconds, or a very large one")
         except DeadKernelError:
             printed = f"it printed more than {MOST_OUTPUT} bytes" if self.printed > MOST_OUTPUT else ""
             why = "the cell ended its kernel, or took more memory than there is"
@@ -171,6 +175,14 @@ class SandboxedExecute(Execute):
             self.watch.pid = 0
         return cell, resources
 
+    def _seconds(self, cell: NotebookNode) -> int:
+        """That a cell may take; one of the assignment's own always has all."""
+        return self.timeout if is_locked(cell) and not is_grade(cell) else self._fewer(self.timeout)
+
+    def _fewer(self, seconds: int) -> int:
+        """So many, or fewer: what comes behind endless cells shall have its turn, and the next submission too."""
+        return seconds if self.endless < ENDLESS else min(seconds, self.seconds_later)
+
     def _over(self) -> str:
         """What the cells above have used up; "" where another one may run."""
         if self.printed_in_all > MOST_IN_ALL:
@@ -182,10 +194,12 @@ class SandboxedExecute(Execute):
         self.stopped, stopped = "", self.stopped
         try:
             packed = self._handed_over(f"_wire.hand_over({answer})", index)
-            said = self.judge.verdict(exercise, packed, partial(self._called, index))
+            call = partial(self._called, index)
+            said = self.judge.verdict(exercise, packed, call, self._fewer(verdicts.SECONDS))
         except NoAnswer as error:
             return Given([_error(stopped)] if stopped else error.outputs, 0.0)
         except NoVerdict as error:
+            self.endless += 1
             return Given([_error(f"Stopped: {error}.")], 0.0)
         except CheckStopped as error:
             raise NbGraderException(str(error)) from None

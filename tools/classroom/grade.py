@@ -8,23 +8,27 @@ nothing about that. Feedback for each learner is written, all marks to grades.cs
 import csv
 import hashlib
 import json
+import math
 import os
+import random
 import re
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from hiding_latency.outcome import aligned
 from ptxsim import printable, printable_line, whole
-from tools.classroom import sandbox, verdicts, wide
+from tools.classroom import sandbox, verdicts, watch, wide
 from tools.classroom.places import LARGEST, MENDED, SUBMITTED, graded, submitted
 from tools.classroom.release import COURSE, unusable
 from tools.classroom.results import Found
@@ -35,11 +39,16 @@ SECONDS = {ONE: 900, "nbgrader": 120}
 """For a submission, whose cells may run for 600 of them, and for the table."""
 
 SLOW = 20
-"""Seconds after which a submission leaves its place to the next one, and goes on beside it, at the earliest."""
-LONGER = 3
-"""Times what others took: only then it does. A slow machine is no reason to begin with more than it can do."""
-SLOW_AT_ONCE = 6
-"""So many go on beside the others."""
+"""Seconds that a submission may take while others wait, at the least."""
+LONGER = 2
+"""Times what others took: more than that it may not take then."""
+FIRST = 40
+"""Seconds before one of its assignment is done."""
+SEVERAL = 3
+"""So many that take too long, and none is done yet: the machine may be slow, and the next ones have twice the time."""
+EVERY = 0.5
+"""Seconds from one look at it to the next."""
+LATER = "it takes longer than the others: make grade once more grades it, with ten minutes"
 WITH_US = ("setpriv", "--pdeathsig", "KILL")
 """It ends when we do, however that is."""
 MOST_SAID = 1 << 20
@@ -96,55 +105,84 @@ def notes(course: Path) -> dict[str, dict]:
 
 def grade(course: Path, at_once: int = 0) -> list[str]:
     """Grade, write feedback and export; returns what could not be done, one line each. `at_once`: how many submissions;
-    0: one for each processor. One that takes long leaves its place to the next."""
+    0: one for each processor. One that takes longer than the others is put off, until the next call: nobody waits for
+    it now, and then it has its time."""
     wrong, noted, judge = [], notes(course), verdicts.version()
     new = [each for each in _all(course) if _is_new(course, each, noted, judge)]
     print(f"{len(new)} to grade, {len(_all(course)) - len(new)} as before", flush=True)
     at_once = at_once or len(os.sched_getaffinity(0))
-    places, took = threading.Semaphore(at_once), []
-    with ThreadPoolExecutor(at_once + SLOW_AT_ONCE) as pool:
-        running = {pool.submit(_grade_safely, course, *each, Place(places, took)): each for each in new}
-        for number, done in enumerate(as_completed(running), 1):
-            name, student = running[done]
-            result = done.result()
-            took += [result.seconds] * bool(result.seconds)
-            told = f"{number} of {len(new)}, {student}, {name}: {result.told()}"
-            print(f"  {printable_line(told)}", flush=True)
-            noted[f"{student}/{name}"] = result.note(judge, noted.get(f"{student}/{name}", {}))
-            whole.write(course / "graded.json", json.dumps(noted, indent=1))
-            whys = [result.why] if result.why else result.unknown()
-            wrong += [f"cannot be graded: {SUBMITTED}/{student}/{name}, {why}" for why in whys]
-            if not result.why and not (course / "feedback" / student / name / f"{name}.html").is_file():
-                wrong.append(f"no feedback page: {SUBMITTED}/{student}/{name}")
+    late = [each for each in new if _is_late(course, each, noted, judge)]
+    first = [each for each in new if each not in late]
+    random.shuffle(first)  # by whom we learn how long others take, nobody chooses
+    patience = Patience() if len(new) > at_once else None  # else nobody waits
+    results = chain(_in_turn(course, first, at_once, patience), _in_turn(course, late, at_once))
+    for number, ((name, student), result) in enumerate(results, 1):
+        told = f"{number} of {len(new)}, {student}, {name}: {result.told()}"
+        print(f"  {printable_line(told)}", flush=True)
+        noted[f"{student}/{name}"] = result.note(judge, noted.get(f"{student}/{name}", {}))
+        whole.write(course / "graded.json", json.dumps(noted, indent=1))
+        whys = [result.why] if result.why else result.unknown()
+        begins = "not graded yet" if result.late else "cannot be graded"
+        wrong += [f"{begins}: {SUBMITTED}/{student}/{name}, {why}" for why in whys]
+        if not result.why and not (course / "feedback" / student / name / f"{name}.html").is_file():
+            wrong.append(f"no feedback page: {SUBMITTED}/{student}/{name}")
     exported, said = _run(course, "nbgrader", "export")
     _log(course, said)
     return sorted(wrong) + ["failed: nbgrader export, so grades.csv is as it was"] * (not exported)
 
 
-class Place:
-    """One of a few places, from when it is free until it is left: at the end, or before. `took`: the seconds of those
-    that are done."""
+class Patience:
+    """How long a submission may take among others: by what those of the same assignment took."""
 
-    def __init__(self, places: threading.Semaphore, took: list[float]) -> None:
-        self._places, self._took, self._held = places, took, False
+    def __init__(self) -> None:
+        self.somebody_waits = True
+        self._took: defaultdict[str, list[float]] = defaultdict(list)
+        self._in_vain: Counter[str] = Counter()
 
-    def __enter__(self) -> "Place":
-        self._places.acquire()
-        self._held = True
-        return self
+    def seconds(self, name: str) -> float:
+        """Of one of this assignment, now."""
+        if took := self._took[name]:
+            return max(SLOW, LONGER * statistics.median(took))
+        return FIRST * 2.0 ** (self._in_vain[name] // SEVERAL) if self.somebody_waits else math.inf
 
-    def __exit__(self, *_: object) -> None:
-        self.leave()
+    def learn(self, name: str, result: "Result") -> bool:
+        """How long one took. Returns whether it was ended before it had the time that others have."""
+        self._took[name] += [result.seconds] * (result.seconds > 0 and not result.late)
+        self._in_vain[name] += result.late
+        return result.late and (not self._took[name] or result.seconds < self.seconds(name))
 
-    def patience(self) -> float:
-        """Seconds until it is to be left, whoever is at work there."""
-        return LONGER * max(SLOW / LONGER, statistics.median(self._took)) if self._took else LONGER * SLOW
 
-    def leave(self) -> None:
-        """Let the next one in, once."""
-        held, self._held = self._held, False
-        if held:
-            self._places.release()
+def _in_turn(
+    course: Path, submissions: list[tuple[str, str]], at_once: int, patience: Patience | None = None
+) -> Iterator[tuple[tuple[str, str], "Result"]]:
+    """Grade these, so many at once, each as long as others have patience: ((assignment, student), result) of each that
+    is done, or put off."""
+    with ThreadPoolExecutor(at_once) as pool:
+
+        def begin(name: str, student: str) -> Future[Result]:
+            most = partial(patience.seconds, name) if patience else None
+            return pool.submit(_grade_safely, course, name, student, most)
+
+        running = {begin(*each): each for each in submissions}
+        try:
+            while running:
+                if patience:
+                    patience.somebody_waits = len(running) > at_once
+                for done in wait(running, return_when=FIRST_COMPLETED).done:
+                    each, result = running.pop(done), done.result()
+                    if patience and patience.learn(each[0], result):
+                        running[begin(*each)] = each  # behind all others
+                    else:
+                        yield each, result
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+class PutOff(Exception):
+    """A submission takes longer than others wait for it: so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
 
 
 def _all(course: Path) -> list[tuple[str, str]]:
@@ -155,24 +193,38 @@ def _all(course: Path) -> list[tuple[str, str]]:
 def _is_new(course: Path, each: tuple[str, str], noted: dict[str, dict], judge: str) -> bool:
     """Whether a submission has no marks yet, or those of another content, or by a judge of another version."""
     name, student = each
+    return not graded(course, student, name).is_file() or not _is_noted(course, each, noted, judge)
+
+
+def _is_late(course: Path, each: tuple[str, str], noted: dict[str, dict], judge: str) -> bool:
+    """Whether it was put off when it was last to be graded."""
+    name, student = each
+    return noted.get(f"{student}/{name}", {}).get("late", False) and _is_noted(course, each, noted, judge)
+
+
+def _is_noted(course: Path, each: tuple[str, str], noted: dict[str, dict], judge: str) -> bool:
+    """Whether what is noted of it is of this content, and by this judge."""
+    name, student = each
     before = noted.get(f"{student}/{name}", {})
-    known = {"hash": _hash(submitted(course, student, name)), "judge": judge}
-    return not graded(course, student, name).is_file() or before | known != before
+    return before == before | {"hash": _hash(submitted(course, student, name)), "judge": judge}
 
 
 @dataclass(frozen=True)
 class Result:
-    """Of one submission: the hash of what was graded, why it could not be, its seconds, what was found, and what a
-    teacher should know besides."""
+    """Of one submission: the hash of what was graded, why it could not be, its seconds, what was found, what a teacher
+    should know besides, and whether it was put off."""
 
     content: str
     why: str = ""
     seconds: float = 0.0
     found: tuple[Found, ...] = ()
     remark: str = ""
+    late: bool = False
 
     def told(self) -> str:
         """In a line: points, and of what is not right the reason."""
+        if self.late:
+            return f"put off, {self.seconds:.0f} s"
         if self.why:
             return f"cannot be graded, {self.why}"
         points = (
@@ -192,7 +244,8 @@ class Result:
         claims = [each.exercise for each in self.found if each.claimed]
         claimed = f"the file says passed and the check does not: {', '.join(claims)}" if claims else ""
         remark = "; ".join(filter(None, [self.remark, *self.unknown(), claimed, self._other(before, points)]))
-        return {"hash": self.content, "judge": judge, "why": self.why, "points": points, "remark": remark}
+        known = {"hash": self.content, "judge": judge, "why": self.why, "points": points, "remark": remark}
+        return known | {"late": self.late}
 
     def _other(self, before: dict, points: dict[str, float | None]) -> str:
         """What the judge before said of the same file, where that was something else; "" where it was not."""
@@ -202,25 +255,28 @@ class Result:
         return f"an earlier version of the course gave {sum(each or 0 for each in old.values()):g}"
 
 
-def _grade_safely(course: Path, name: str, student: str, place: Place) -> Result:
+def _grade_safely(course: Path, name: str, student: str, most: Callable[[], float] | None) -> Result:
     """Grade a submission; what goes wrong with one, whatever its file may hold, ends no other one's grading."""
     try:
-        with place:
-            return _grade_one(course, name, student, place)
+        return _grade_one(course, name, student, most)
     except Exception as error:
         shutil.rmtree(course / "autograded" / student / name, ignore_errors=True)
         return Result("", f"grading stops with {type(error).__name__}: {' '.join(str(error).split())[:80]}")
 
 
-def _grade_one(course: Path, name: str, student: str, place: Place) -> Result:
-    """Grade a submission, and forget what was said of an older one."""
+def _grade_one(course: Path, name: str, student: str, most: Callable[[], float] | None) -> Result:
+    """Grade a submission, and forget what was said of an older one. `most`: seconds that it may take."""
     begin = time.monotonic()
     content = _hash(submitted(course, student, name))  # of the file as it is graded, whatever comes meanwhile
     for folder in "autograded", "feedback", MENDED:
         shutil.rmtree(course / folder / student / name, ignore_errors=True)
     with tempfile.TemporaryDirectory() as empty:
         told = Path(empty, "told.json")
-        worked, said = _run(course, ONE, str(course), name, student, str(told), place=place)
+        try:
+            worked, said = _run(course, ONE, str(course), name, student, str(told), most=most)
+        except PutOff as error:
+            shutil.rmtree(course / "autograded" / student / name, ignore_errors=True)
+            return Result(content, LATER, error.seconds, late=True)
         answer = json.loads(told.read_text(encoding="utf-8")) if told.is_file() else {}
     _log(course, said)
     if worked and answer and graded(course, student, name).is_file():
@@ -243,9 +299,11 @@ def _hash(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if size <= LARGEST else f"{size} bytes"
 
 
-def _run(course: Path, module: str, *arguments: str, place: Place | None = None) -> tuple[bool, str]:
+def _run(
+    course: Path, module: str, *arguments: str, most: Callable[[], float] | None = None
+) -> tuple[bool, str]:
     """Run a module in the course's folder. Returns whether it went well, and what it said. What learners wrote passes
-    through it, so it has limits. When it takes long, it leaves its place."""
+    through it, so it has limits. Raises PutOff when it takes longer than `most`, or more of the processors."""
     limits = [] if sandbox.unsafe() else ["prlimit", f"--as={sandbox.MEMORY}", *WITH_US]
     command = [*limits, sys.executable, "-W", "ignore", "-m", module, *arguments]
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
@@ -253,14 +311,16 @@ def _run(course: Path, module: str, *arguments: str, place: Place | None = None)
     with tempfile.TemporaryFile() as log:
         outputs = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
         process = subprocess.Popen(command, cwd=course, env=environment, **outputs)
+        begin = time.monotonic()
         try:
-            ends = time.monotonic() + SECONDS[module]
-            if place and not _ended(process, place.patience()):
-                place.leave()
-            if not _ended(process, max(0.0, ends - time.monotonic())):
+            while not _ended(process, EVERY) and (seconds := time.monotonic() - begin) < SECONDS[module]:
+                if most and (taken := watch.taken(process.pid, seconds)) > most():
+                    raise PutOff(taken)
+            if process.poll() is None:
                 log.write(f"Error: more than {SECONDS[module]} seconds\n".encode())
         finally:
-            process.kill()  # one that has ended hears nothing
+            if process.poll() is None:
+                watch.end_family(process.pid)
             process.wait()
         log.seek(0)
         return process.returncode == 0, log.read(MOST_SAID).decode(errors="replace")

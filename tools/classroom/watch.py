@@ -9,6 +9,8 @@ import os
 import re
 import signal
 import threading
+from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 from tools.classroom import sandbox
@@ -75,6 +77,54 @@ def in_use(pid: int) -> int:
         files = os.statvfs(f"/proc/{pid}/root/tmp")
         found += 0 if sandbox.unsafe() else (files.f_blocks - files.f_bfree) * files.f_frsize
     return found
+
+
+def family(pid: int) -> dict[int, float]:
+    """A process and all that it has started, with the seconds of the processors that each took; those of who ended
+    before count for who waited for them."""
+    taken, children = {}, defaultdict(list)
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it may have ended meanwhile
+            _, parent, *fields = (process / "stat").read_text().rpartition(")")[2].split()
+            taken[int(process.name)] = sum(map(int, fields[9:13])) / os.sysconf("SC_CLK_TCK")
+            children[int(parent)].append(int(process.name))
+    found = [pid]
+    for each in found:
+        found += children[each]
+    return {each: taken[each] for each in found if each in taken}
+
+
+def taken(pid: int, seconds: float) -> float:
+    """Of the seconds since a process began, those that are its own and its family's: it worked, on each processor, or
+    slept. Not those in which it would have worked, and others had the processors; of these at most two thirds."""
+    worked = family(pid)
+    return max(sum(worked.values()), seconds - _in_line(worked), seconds / 3)
+
+
+def _in_line(processes: Iterable[int]) -> float:
+    """Seconds that threads of these processes waited for a processor; 0 where the system does not count them."""
+    waited = 0
+    for each in processes:
+        for thread in Path(f"/proc/{each}/task").glob("*/schedstat"):
+            with contextlib.suppress(OSError):
+                waited += int(thread.read_text().split()[1])
+    return waited / 1e9
+
+
+def end_family(pid: int) -> None:
+    """End a process, and all that it has started. First all are stopped: none starts another one meanwhile, whose
+    parent would be gone."""
+    stopped: set[int] = set()
+    while new := family(pid).keys() - stopped:
+        _tell(new, signal.SIGSTOP)
+        stopped |= new
+    _tell(stopped, signal.SIGKILL)
+
+
+def _tell(processes: Iterable[int], what: signal.Signals) -> None:
+    for each in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(each, what)
 
 
 def _inside(pid: int) -> list[Path]:

@@ -3,9 +3,12 @@
 import csv
 import hashlib
 import json
+import math
 import os
 import re
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -15,7 +18,7 @@ import pytest
 
 from course_lib.lessons import sources
 from tools import install
-from tools.classroom import grade, mend, one, rebuild, release, results, sandbox, wide
+from tools.classroom import grade, mend, one, rebuild, release, results, sandbox, watch, wide
 from tools.classroom.assignment import assignment, exercises, tags, without_solutions
 
 NOTEBOOKS = release.notebooks()
@@ -300,7 +303,7 @@ def marked(tmp_path, monkeypatch):
     for place in "release/00_a", "submitted/kim/00_a", "submitted/lee/00_a":
         write(tmp_path / place / "00_a.ipynb", nbformat.writes(form()))
 
-    def run(course, module, *arguments, place=None):
+    def run(course, module, *arguments, most=None):
         if module != grade.ONE:
             return not asked.append(arguments[0]), ""
         name, student, told = arguments[1:]
@@ -354,45 +357,144 @@ def test_two_submissions_are_graded_at_once(marked, monkeypatch):
     marked, _ = marked
     both, run = threading.Barrier(2, timeout=10), grade._run
 
-    def together(course, module, *arguments, **place):
+    def together(course, module, *arguments, **most):
         if module == grade.ONE:
             both.wait()  # breaks where one waits for the other's end
-        return run(course, module, *arguments, **place)
+        return run(course, module, *arguments, **most)
 
     monkeypatch.setattr(grade, "_run", together)
     assert grade.grade(marked, at_once=2) == []
 
 
-def test_one_that_takes_long_holds_up_nobody(marked, monkeypatch):
+@pytest.mark.parametrize("last", ["ann", "zoe"])
+def test_one_that_takes_longer_than_the_others_waits_for_the_next_call(marked, monkeypatch, capsys, last):
+    """Wherever it stands, it holds up nobody; then it has all of its time."""
     marked, _ = marked
-    other, run = threading.Event(), grade._run
+    for student in "ann", "zoe":
+        shutil.copytree(marked / "submitted" / "kim", marked / "submitted" / student)
+    run, given = grade._run, {"ann": [], "zoe": []}
 
-    def slowly(course, module, *arguments, **place):
-        if "kim" in arguments:
-            place["place"].leave()
-            assert other.wait(10), "the next one is graded meanwhile"
-        if "lee" in arguments:
-            other.set()
-        return run(course, module, *arguments, **place)
+    def slowly(course, module, *arguments, most=None):
+        if module == grade.ONE and arguments[2] in given:
+            given[arguments[2]].append(most and most())
+            if most:
+                raise grade.PutOff(most())
+        return run(course, module, *arguments)
 
     monkeypatch.setattr(grade, "_run", slowly)
-    assert grade.grade(marked, at_once=1) == []
+    monkeypatch.setattr(grade.random, "shuffle", lambda each: each.sort(reverse=last == "ann"))
+    wrong = grade.grade(marked, at_once=1)
+    assert wrong == [
+        f"not graded yet: submitted/{who}/00_a, it takes longer than the others: make grade once more grades it, with "
+        "ten minutes"
+        for who in ("ann", "zoe")
+    ]
+    assert capsys.readouterr().out.count("put off, 20 s\n") == 2
+    assert given[last] == [20] and sorted(given.values())[-1] == [40, 20], "at first nobody knows"
+    assert set(grade.notes(marked)["kim/00_a"]["points"].values()) == {0.0, 1.0}
+    assert grade.grade(marked, at_once=1) == [], "nobody waits now but each other"
+    assert [times[-1] for times in given.values()] == [None, None]
+    assert "2 to grade" in capsys.readouterr().out and grade.grade(marked) == []
 
 
-def test_a_process_that_takes_long_leaves_its_place_and_is_ended(tmp_path, monkeypatch):
-    (tmp_path / "endless.py").write_text("import time\nprint('x', flush=True)\ntime.sleep(60)")
-    monkeypatch.setattr(grade, "SLOW", 0.5 / grade.LONGER)
+@pytest.mark.parametrize("code", ["time.sleep(60)", "os.fork(); os.fork()\nwhile True: pass"])
+def test_a_process_that_takes_too_long_or_too_much_is_ended(tmp_path, monkeypatch, code):
+    (tmp_path / "endless.py").write_text(f"import os, time\nprint('x', flush=True)\n{code}")
+    monkeypatch.setitem(grade.SECONDS, "endless", 60)
+    monkeypatch.setattr(grade, "EVERY", 0.1)
+    with pytest.raises(grade.PutOff) as stopped:
+        grade._run(tmp_path, "endless", most=lambda: 1.0)
+    assert 1.0 < stopped.value.seconds < 9
     monkeypatch.setitem(grade.SECONDS, "endless", 1.5)
-    places = threading.Semaphore(1)
-    with grade.Place(places, []) as place:
-        said = grade._run(tmp_path, "endless", place=place)
-        assert said == (False, "x\nError: more than 1.5 seconds\n") and places.acquire(timeout=0)
-    assert not places.acquire(timeout=0), "it was left once"
+    assert grade._run(tmp_path, "endless", most=lambda: 99.0)[0] is False
+    in_time(lambda: not any(works(int(path.name), tmp_path) for path in Path("/proc").glob("[0-9]*")))
 
 
-def test_what_takes_long_depends_on_the_others():
-    places = threading.Semaphore(1)
-    assert [grade.Place(places, took).patience() for took in ([], [5.0], [30.0, 20.0, 600.0])] == [60, 20, 90]
+WORKS = """
+import os, time
+def work():
+    while time.process_time() < 0.2:
+        pass
+if os.fork() == 0:
+    work()
+    os._exit(0)
+os.wait()
+if os.fork() == 0:
+    work()
+    print(flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_process_is_measured_and_ended_with_all_that_it_started():
+    command = [sys.executable, "-c", WORKS]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
+        process.stdout.readline()
+        worked = watch.family(process.pid)
+        watch.end_family(process.pid)
+    assert len(worked) == 2
+    assert 0.4 <= sum(worked.values()) + 0.02 < 4, "of one that was waited for, and of one that is there"
+    in_time(lambda: not any(map(works, worked)))
+
+
+def test_who_waits_for_a_processor_takes_nothing(monkeypatch):
+    def taken(seconds, worked, in_line):
+        monkeypatch.setattr(watch, "family", lambda _: {1: worked / 2, 2: worked / 2})
+        monkeypatch.setattr(watch, "_in_line", lambda processes: in_line)
+        return watch.taken(1, seconds)
+
+    assert taken(30, worked=0, in_line=0) == 30, "it sleeps"
+    assert taken(30, worked=50, in_line=10) == 50, "on two processors"
+    assert taken(30, worked=12, in_line=15) == 15, "beside others"
+    assert taken(30, worked=1, in_line=200) == 10, "sixty threads that wait for each other"
+    monkeypatch.undo()
+    command = [sys.executable, "-c", "while True: pass"]
+    several = [subprocess.Popen(command) for _ in range(2 * len(os.sched_getaffinity(0)) + 1)]
+    try:
+        in_time(lambda: watch._in_line([each.pid for each in several]) > 0.5)
+    finally:
+        for each in several:
+            each.kill()
+            each.wait()
+
+
+def in_time(condition) -> None:
+    """Something becomes true in ten seconds: who is killed needs a moment to end."""
+    ends = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < ends
+        time.sleep(0.05)
+
+
+def works(pid: int, where: Path | None = None) -> bool:
+    """Whether a process is there, in this folder; one that ended may wait for somebody who looks at it."""
+    try:
+        here = not where or os.readlink(f"/proc/{pid}/cwd") == str(where)
+        return here and Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def test_what_takes_long_depends_on_the_others_of_the_same_assignment():
+    def after(*seconds, late=()):
+        patience = grade.Patience()
+        for each in late:
+            patience.learn("00", grade.Result("", seconds=each, late=True))
+        for each in seconds:
+            patience.learn("00", grade.Result("", seconds=each))
+        return patience.seconds("00")
+
+    assert [after(), after(5.0), after(30.0, 20.0, 600.0), after(late=[20] * 6)] == [40, 20, 60, 160]
+    assert after(0.0) == 40, "what could not be graded says nothing"
+    late, slow = grade.Result("", seconds=20.5, late=True), grade.Patience()
+    assert slow.learn("00", late), "nobody knows yet how long others take"
+    slow.learn("00", grade.Result("", seconds=5.0))
+    assert not slow.learn("00", late), "20 is all that others have"
+    slow.learn("00", grade.Result("", seconds=30.0))
+    assert slow.learn("00", late), "by now others have more"
+    assert slow.seconds("01") == 40
+    slow.somebody_waits = False
+    assert (slow.seconds("01"), slow.seconds("00")) == (math.inf, 35)
 
 
 def test_marks_of_another_judge_are_given_anew_and_say_what_was(marked, monkeypatch, capsys):

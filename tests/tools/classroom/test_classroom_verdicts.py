@@ -7,6 +7,7 @@ import threading
 import time
 from functools import partial
 
+import nbformat
 import numpy as np
 import pytest
 
@@ -16,7 +17,8 @@ from cupy_or_sim.cupy_on_numpy import RawKernel
 from ptxsim.compiler import cache, nvrtc
 from tests.tools.classroom.hand_ins import answers
 from tests.tools.classroom.test_classroom import LESSON
-from tools.classroom import judge, sandbox, watch, wire
+from tools.classroom import judge, sandbox, verdicts, watch, wire
+from tools.classroom.assignment import assignment
 from tools.classroom.verdicts import Judge, NoVerdict
 
 
@@ -195,3 +197,17 @@ def test_machine_code_comes_of_the_workers_cubin(monkeypatch):
         heard.join()
         loop.close()
         nvrtc._compile.cache_clear()
+
+
+def test_behind_endless_cells_the_next_ones_have_less_time():
+    """Ten endless cells shall not take what the checks below them need; the assignment's own cells have all."""
+    execute = pytest.importorskip("tools.classroom.execute", reason="make test WITH=classroom")
+    step = execute.SandboxedExecute()
+    made = assignment(nbformat.read(LESSON, as_version=4), "00")
+    own = {cell.metadata.nbgrader.grade_id: cell for cell in made.cells if "nbgrader" in cell.metadata}
+    cells = [own["needed"], own["answer-00-1"], own["check-00-1"], nbformat.v4.new_code_cell("mine = 1")]
+    seconds = {}
+    for step.endless in range(4):
+        seconds[step.endless] = [step._seconds(cell) for cell in cells] + [step._fewer(verdicts.SECONDS)]
+    assert seconds[0] == seconds[1] == [120] * 5
+    assert seconds[2] == seconds[3] == [120, 30, 30, 30, 30]
