@@ -178,6 +178,22 @@ def test_lab_asks_nothing_when_it_opens(opened):
     assert "news" not in page.inner_text("body"), page.locator(".Toastify").all_inner_texts()
 
 
+def test_names_are_whole_and_prose_is_as_wide_as_one_reads(opened, keep):
+    page = opened(FIRST)
+    page.locator(".jp-DirListing-itemText").first.wait_for()
+    names = page.locator(".jp-DirListing-itemText").evaluate_all(
+        "all => all.map(e => [e.innerText.trim(), e.scrollWidth <= e.clientWidth + 1 && getComputedStyle(e).textOverflow])"
+    )
+    assert FIRST in [name for name, _ in names] and all(whole for _, whole in names), names
+    page.set_viewport_size({"width": 1920, "height": 900})
+    page.wait_for_timeout(500)
+    widths = page.locator(".jp-MarkdownOutput").evaluate_all(
+        "all => all.map(e => e.getBoundingClientRect().width)"
+    )
+    assert 400 < max(widths) < 900
+    keep(page, "lab-wide")
+
+
 @pytest.mark.parametrize("name", [FIRST, *OTHERS, *MORE])
 def test_a_lesson_runs_in_lab(lab, opened, keep, name):
     if name != FIRST and not os.environ.get("COURSE_ALL_LESSONS"):

@@ -5,7 +5,7 @@ import { EditorExtensionRegistry, IEditorExtensionRegistry, IEditorLanguageRegis
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { teachPython } from './language';
 import { followLinks, markAfterRuns } from './links';
-import { look } from './look';
+import { AROUND, look } from './look';
 
 const plugin: JupyterFrontEndPlugin<void> = {
   id: 'cuda-in-strings:plugin',
@@ -20,6 +20,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
     notebooks: INotebookTracker | null
   ) => {
     teachPython(languages);
+    document.head.appendChild(document.createElement('style')).textContent = AROUND;
     extensions.addExtension({
       name: 'cuda-in-strings',
       // A notebook's cell has no type before its kernel is there.

@@ -159,6 +159,13 @@ const theme = EditorView.baseTheme({
   '&:not(.cm-has-cuda) .cm-gutters:has(> .cm-cuda-lines:only-child)': { display: 'none' }
 });
 
+/** Of Lab itself, for a wide screen and a narrow list of files: prose as wide as one reads, names whole. */
+export const AROUND = `
+.jp-Notebook .jp-MarkdownOutput { max-width: 52rem; }
+.jp-DirListing-itemText { white-space: normal; overflow-wrap: anywhere; }
+.jp-DirListing-item { height: auto; }
+`;
+
 export function look(): Extension {
   return [strings, cudaWords, marks, numbers, withCuda, comments, theme];
 }
