@@ -1,6 +1,6 @@
 // What a link to the playground holds, behind the # of its address: no server sees it.
 //
-// JSON {version, name, source, launch, ptx}, packed by zlib, written as base64url.
+// JSON {version, title, name, source, launch, ptx}, packed by zlib, written as base64url.
 
 const LONGEST_LINK = 30_000;  // characters; chats and some browsers cut longer ones
 const LONGEST_TEXT = 400_000;  // characters of the JSON: a small link must not fill the memory
@@ -40,8 +40,8 @@ async function openLink(text) {
 const TEXTS = { gemm: ["dtype", "tile", "threads"], plain: ["grid", "block", "args"] };
 
 function isOurs(content) {
-  const { version, name, source, launch, ptx = "" } = content ?? {};
-  return [version, name, source, ptx].every((each) => typeof each === "string")
+  const { version, title = "", name, source, launch, ptx = "" } = content ?? {};
+  return [version, title, name, source, ptx].every((each) => typeof each === "string")
     && /^\w+$/.test(name) && Array.isArray(TEXTS[launch?.kind])
     && TEXTS[launch.kind].every((field) => typeof launch[field] === "string")
     && Number.isInteger(launch.shared_mem ?? 0) && Number.isInteger(launch.blocks ?? 0);

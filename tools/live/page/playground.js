@@ -4,6 +4,7 @@ const FIELDS = {
   gemm: [["dtype", "Type"], ["tile", "Tile: M, N, K of a block"], ["threads", "Threads of a block"], ["blocks", "Blocks (0: one a tile)"], ["shared_mem", "Dynamic shared memory, bytes"]],
   plain: [["grid", "Grid"], ["block", "Block"], ["shared_mem", "Dynamic shared memory, bytes"], ["args", "Arguments, one a line"]],
 };
+const BUTTONS = { run: "Run", check: "Check all sizes", link: "Link to this", stop: "Stop", back: "As it was", again: "" };
 const NUMBERS = ["blocks", "shared_mem"];
 const OWN = {
   lesson: "", texts: [], name: "mine", title: "your own",
@@ -32,13 +33,16 @@ class Playground {
       this.all.forEach((each, at) => each.lesson === lesson && group.append(new Option(each.title, at)));
       this.which.append(group);
     }
-    this.which.addEventListener("change", () => this.take(this.all[this.which.value]));
+    this.which.addEventListener("change", () => {
+      kept.write("playground-start", this.all[this.which.value].title);
+      this.take(this.all[this.which.value]);
+    });
     this.name = make("input", { id: "kernel-name", spellcheck: false, autocapitalize: "off" });
     this.kind = make("select", { id: "launch-kind" }, new Option("a GEMM problem", "gemm"), new Option("grid, block, arguments", "plain"));
     this.kind.addEventListener("change", () => this.fill({ ...this.launch(), kind: this.kind.value }));
     this.fields = make("div", { className: "live-fields" });
-    this.editor = new Editor("", "CUDA source of the kernel", () => { this.made = null; this.editor.draw(); });
-    this.buttons = Object.fromEntries([["run", "Run"], ["check", "Check all sizes"], ["link", "Link to this"], ["stop", "Stop"]].map(
+    this.editor = new Editor("", "CUDA source of the kernel", () => { this.made = null; this.editor.draw(); this.follow(); this.keep(); });
+    this.buttons = Object.fromEntries(Object.entries(BUTTONS).map(
       ([name, words]) => [name, make("button", { type: "button", className: "live-button", textContent: words })]));
     this.buttons.run.classList.add("live-run");
     this.buttons.stop.hidden = true;
@@ -51,11 +55,16 @@ class Playground {
     this.buttons.check.addEventListener("click", () => this.run(true));
     this.buttons.link.addEventListener("click", () => this.share());
     this.buttons.stop.addEventListener("click", () => python.stop());
+    this.buttons.back.addEventListener("click", () => { this.mine.putBack(); this.take(this.start); });
+    this.buttons.again.addEventListener("click", () => { this.mine.showNext(); this.take(this.start); });
+    this.root.addEventListener("input", ({ target }) => target !== this.which && this.keep());
     python.listeners.add(() => this.say());
+    this.whose = make("span", { className: "live-whose" });
+    this.bar = make("div", { className: "live-bar" }, ...Object.values(this.buttons), this.whose, this.state);
     this.root.append(
       make("div", { className: "live-fields" }, labelled("Start from", this.which), labelled("Kernel's name", this.name), labelled("Launch", this.kind)),
       this.fields, this.editor.box,
-      make("div", { className: "live-bar" }, ...Object.values(this.buttons), this.state), this.report,
+      this.bar, this.report,
     );
   }
 
@@ -64,17 +73,53 @@ class Playground {
     else if (!python.worker && !this.state.textContent) this.state.textContent = `Run loads Python first: ${MB(first)}, once.`;
   }
 
-  take(content) {
-    this.lesson = content.lesson ?? "";
-    this.texts = content.texts ?? [];
-    this.made = content.ptx ? { source: content.source, ptx: content.ptx } : null;
-    this.name.value = content.name;
-    this.fill(content.launch);
-    this.editor.area.value = content.source;
-    this.editor.draw();
+  // One to start from, as the reader left it where they changed it before. `link`: what a link brings in its place.
+  take(start, link = null) {
+    this.start = start;
+    this.lesson = link ? "" : start.lesson;
+    this.texts = link ? [] : start.texts;  // a text of a link may come from any lesson
+    this.put(start);
+    this.mine = new Mine(`playground/${start.lesson}/${start.title}`, this.asText());
+    if (link) this.mine.at = -1;
+    if (link ?? this.mine.text) this.put(link ?? readText(this.mine.text) ?? start);
+    this.made = link?.ptx ? { source: link.source, ptx: link.ptx } : null;
     this.report.hidden = true;
     this.state.textContent = "";
     this.say();
+    this.sayWhose();
+  }
+
+  put({ name, source, launch }) {
+    this.name.value = name;
+    this.fill(launch);
+    this.editor.text = source;
+    this.parameters = kernelsOf(source)[0]?.parameters;
+  }
+
+  asText() { return JSON.stringify({ name: this.name.value.trim(), source: this.editor.text, launch: this.launch() }); }
+
+  keep() {
+    this.mine.write(this.asText());
+    this.sayWhose();
+  }
+
+  sayWhose() {
+    this.buttons.back.hidden = !this.mine.shown;
+    this.buttons.again.hidden = !this.mine.hasMore;
+    this.buttons.again.textContent = this.mine.shown ? "Yours before" : "Yours again";
+    const stays = kept.works ? "Yours, kept in this browser." : "Yours. This browser keeps nothing here.";
+    this.whose.textContent = this.mine.isOfOlder ? "Yours, of an older version of the course." : this.mine.shown ? stays : "";
+  }
+
+  // A text pasted over another one brings a kernel of its own: its name, and where its parameters are others, arguments.
+  follow() {
+    const [found, ...others] = kernelsOf(this.editor.text), known = this.name.value.trim().replace(/\s*<.*/, "");
+    if (!found || others.length) return;
+    const args = found.parameters !== this.parameters && argumentsOf(found.parameters);
+    this.parameters = found.parameters;
+    if (found.name === known) return;
+    this.name.value = found.name;
+    if (args) this.fill({ kind: "plain", args });
   }
 
   fill(launch) {
@@ -92,8 +137,8 @@ class Playground {
 
   // PTX, of a link or of a compiler, belongs to exactly the text with which it came.
   content() {
-    const source = this.editor.area.value, ptx = this.made?.source === source && this.made.ptx;
-    return { version, name: this.name.value.trim(), source, launch: this.launch(), ...(ptx && { ptx }) };
+    const source = this.editor.text, ptx = this.made?.source === source && this.made.ptx;
+    return { version, title: this.start.title, name: this.name.value.trim(), source, launch: this.launch(), ...(ptx && { ptx }) };
   }
 
   busy(on) {
@@ -130,6 +175,7 @@ class Playground {
       link.addEventListener("click", (event) => { event.preventDefault(); this.editor.goTo(line); });
     }
     dispatchEvent(new Event("resize"));
+    bringIntoView(this.report, this.bar.offsetHeight);
   }
 
   async share() {
@@ -149,15 +195,54 @@ class Playground {
     if (location.hash.length < 2) return this.take(this.all[this.which.value]);
     try {
       const content = await openLink(location.hash.slice(1));
-      const known = this.all.find((each) => each.name === content.name);
-      this.take({ ...content, lesson: "" });
-      this.which.value = this.all.indexOf(known ?? OWN);
+      const start = startOf(this.all, content);
+      this.which.value = this.all.indexOf(start);
+      this.take(start, content);
       if (content.version !== version) this.state.textContent = `This link was made with version ${content.version} of the course; this is ${version}, which may judge otherwise.`;
     } catch (error) {
       this.take(this.all[this.which.value]);
       this.state.textContent = error.message;
     }
   }
+}
+
+// What a link began with, by its title; one without, by its text.
+function startOf(all, { title, name, source }) {
+  return all.find((each) => each.title === title) ?? all.find((each) => each.name === name && each.source === source) ?? OWN;
+}
+
+// A kept text; null where the storage holds something else.
+function readText(text) {
+  try {
+    const content = JSON.parse(text);
+    return isOurs({ version: "", ...content }) ? content : null;
+  } catch {
+    return null;
+  }
+}
+
+// --- The kernels of a text, and arguments that fit their parameters.
+
+function kernelsOf(source) {
+  const code = source.replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, "").replace(/__(?!global__)\w+__\s*\([^()]*\)/g, "");
+  return [...code.matchAll(/__global__[^;{}()]*?(\w+)\s*\(([^()]*)\)/g)].map(([, name, parameters]) => ({ name, parameters }));
+}
+
+const DTYPES = {
+  float: "float32", double: "float64", half: "float16", __half: "float16", int: "int32", unsigned: "uint32", "unsigned int": "uint32",
+  "long long": "int64", "unsigned long long": "uint64", short: "int16", "unsigned short": "uint16", char: "int8", "unsigned char": "uint8",
+};
+
+// A line for each parameter: 64 elements, or the number 64. "" where one has a type that no argument has.
+function argumentsOf(parameters) {
+  const lines = parameters.split(",").filter((each) => each.trim()).map((each) => {
+    const words = each.replace(/__restrict__|\bconst\b|\bvolatile\b/g, " ").replaceAll("*", " * ").trim().split(/\s+/);
+    const dtype = DTYPES[words.filter((word) => word !== "*").slice(0, -1).join(" ")];
+    if (!dtype || words.filter((word) => word === "*").length > 1) return null;
+    if (!words.includes("*")) return `${dtype} = 64`;
+    return `${dtype} 64 ${/\bconst\b/.test(each) ? "arange" : "zeros"}`;
+  });
+  return lines.includes(null) ? "" : lines.join("\n");
 }
 
 // A text of a link may come from any lesson.
@@ -179,13 +264,14 @@ document.addEventListener("DOMContentLoaded", async () => {
   const root = document.getElementById("live-playground");
   if (!root) return;
   if (location.protocol === "file:") {
-    root.append(make("p", { className: "live-hint" }, "The playground runs when a server shows this page: ", make("code", { textContent: serve })));
+    root.append(make("p", { className: "live-hint" }, "This page was opened as a file, where a browser starts no Python: the playground runs when ", make("code", { textContent: serve }), " shows it."));
     return;
   }
   const kernels = await (await fetch(`${BASE}kernels.json`)).json();
   const made = new Playground(root, kernels);
   window.playground = made;
-  const begin = kernels.findIndex((each) => each.title.startsWith("early_copy: "));
+  const last = kept.read("playground-start");
+  const begin = made.all.findIndex((each) => (last ? each.title === last : each.title.startsWith("early_copy: ")));
   made.which.value = begin < 0 ? 0 : begin;
   await made.open();
   addEventListener("hashchange", () => made.open());
