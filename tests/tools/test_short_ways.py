@@ -19,6 +19,13 @@ def test_what_belongs_to_the_evening_says_so(path):
         assert not of_evening or short_ways.HEADING.search(text), "a section begins with its heading"
 
 
+def test_the_first_mark_says_what_it_is():
+    cells = ["".join(cell["source"]) for path in LESSONS for cell in sources.cells_of(path)]
+    first, *others = [cell for cell in cells if short_ways.MARK in cell]
+    assert f"{short_ways.MARK} *Sections with this mark are the evening" in first
+    assert all(f"\n{short_ways.MARK}\n" in cell for cell in others)
+
+
 def test_an_evening_goes_through_all_six_lessons_in_90_minutes():
     chosen = [[each.minutes for each in short_ways.sections(path) if each.evening] for path in LESSONS]
     assert all(chosen) and len(chosen) == 6

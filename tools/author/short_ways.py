@@ -17,8 +17,8 @@ from tools.author.sittings import LONGEST as SITTING
 
 README = PAGE.parents[1] / "README.md"
 
-MARK = "☾ *Evening.*"
-"""Stands in the first cell of each section of the evening, below its heading."""
+MARK = "☾"
+"""Stands in the first cell of each section of the evening, below its heading; the first of all says what it is."""
 LONGEST = 90
 HEADING = re.compile(r"^#{1,3} (?:Sitting \d+ · )?(.+)$", re.MULTILINE)
 CORE = re.compile(r"^\* Sitting (\d+) · .+?: \d+ minutes, core\.", re.MULTILINE)
