@@ -1,5 +1,6 @@
 """Numbers in the prose of pages are bound to their record, as those of lessons are."""
 
+import json
 import math
 import re
 
@@ -75,3 +76,18 @@ def test_means_are_those_of_their_tables():
     assert f"{min(slow):.1f} to {max(slow):.1f} times as fast" in page
     (mean, least), _, count = means(even)
     assert f"The other {count}: geometric mean {mean:.3f}, least {least:.2f}." in page
+
+
+def test_the_table_beside_cublaslt_is_that_of_its_record():
+    page = (ROOT / "docs" / "measurements.md").read_text(encoding="utf-8")
+    record = json.loads((ROOT / "tests" / "golden" / "cublaslt_h200.json").read_text(encoding="utf-8"))
+    assert record["provenance"]["date"] in page and str(record["provenance"]["seed"]) in page
+    for kind, count in ("drawn", 30), ("fixed", 13):
+        rows = [row for row in record["rows"] if row["kind"] == kind]
+        ratios = [
+            [row[way][other] / row[way]["matmul"] for row in rows]
+            for way in ("alone_us", "in_a_row_us")
+            for other in ("cublas", "lt_best")
+        ]
+        shown = [f"{math.exp(sum(map(math.log, each)) / len(each)):.3f}; {min(each):.2f}" for each in ratios]
+        assert len(rows) == count and f": geometric mean; least | {' | '.join(shown)} |" in page
