@@ -66,13 +66,14 @@ class Editor:
     """Where a reader writes, in a box of the page."""
 
     def __init__(self, box):
-        self.area = box.locator(".live-editor textarea")
+        self.area = box.locator(".live-editor .cm-content")
 
     def text(self) -> str:
-        return self.area.input_value()
+        return self.area.evaluate("area => area.closest('.live-editor').editor.text")
 
     def fill(self, text: str):
-        self.area.fill(text)
+        """As if it were pasted in the place of all."""
+        self.area.evaluate("(area, text) => area.closest('.live-editor').editor.paste(text)", text)
 
 
 def editor_of(page, cell: str) -> Editor:

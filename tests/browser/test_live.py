@@ -131,12 +131,38 @@ OF_AN_OLDER_VERSION = """name => {
 }"""
 
 
+SMALL = 'k = r"""\nextern "C" __global__ void f(float* out)  // __global__ in words\n{\n    int n;\n}\n"""'
+
+
+def test_the_editor_knows_cuda_indents_finds_and_marks_what_a_report_names(sitting, keep):
+    box, given = cell_of(sitting, "c027"), text_of(by_id(LESSON)["c027"])
+    write(sitting, "c027", given.replace("wait_all();", "", 1))
+    run(sitting, "c028")
+    numbers = box.locator(".cm-cuda-found-number")
+    assert numbers.count() >= 1 and "unwaited-copy" in " ".join(
+        numbers.evaluate_all("all => all.map(each => each.title)")
+    )
+    keep(sitting, "live-editor")
+    write(sitting, "c027", SMALL)
+    box.locator(".live-editor").scroll_into_view_if_needed()
+    box.locator(".cm-cuda-qualifier").first.wait_for()
+    assert box.locator(".cm-cuda-qualifier").all_inner_texts() == ["__global__"]
+    assert {"void", "float"} <= {*box.locator(".cm-line span").all_inner_texts()}
+    assert box.locator(".cm-cuda-lines .cm-gutterElement").all_inner_texts()[-6:] == [*"123456"]
+    box.locator(".cm-line", has_text="{").click()
+    for key in ("End", "Enter", "i", "n", "t", " ", "i", ";", "Control+f"):
+        sitting.keyboard.press(key)
+    assert "{\n    int i;\n    int n;\n}" in editor_of(sitting, "c027").text()
+    assert box.locator(".cm-search").is_visible()
+    as_given(sitting, "c027")
+
+
 def test_breaks_of_other_sittings_and_lessons_run_in_the_playground(playground):
     begin_with(playground, "specialised: a slot is filled too early")
     assert "deadlock" in press(playground, "Run")
     begin_with(playground, "two_buffers: no wait")
     assert "unwaited-copy" in press(playground, "Run")
-    assert playground.locator(".live-numbers .blamed").count() > 0
+    assert playground.locator(".cm-cuda-found-number").count() > 0
 
 
 def test_a_link_brings_a_new_reader_to_the_same_report(playground, open_page):
@@ -156,10 +182,10 @@ def test_a_pasted_text_runs_its_report_is_in_view_on_a_phone_and_the_text_stays(
     Editor(playground).fill("#include <cuda_fp16.h>\n" * 60 + MINE)
     assert SAID in press(playground, "Run")
     assert playground.evaluate("playground.content().name") == "mine"
-    top, bar = playground.evaluate(
-        "[playground.report, playground.bar].map(each => each.getBoundingClientRect().top)"
+    begin, height = playground.evaluate(
+        "(({ top, height }) => [top, height])(playground.report.getBoundingClientRect())"
     )
-    assert 0 <= top < bar - 100
+    assert begin >= 0 and begin + min(height, 400) <= 800
     playground.reload()
     playground.wait_for_function("window.playground?.mine")
     assert Editor(playground).text().endswith(MINE)
@@ -173,7 +199,7 @@ def test_without_javascript_or_as_a_file_a_page_says_so_once(live_book, live_hos
     for name in (SITTING, "playground.html"):
         plain, as_file = {"java_script_enabled": False}, (live_book / name).as_uri()
         for address, options, words in (
-            (f"{live_host}/{name}", plain, "JavaScript is switched off here"),
+            (f"{live_host}/{name}", plain, "JavaScript is switched off"),
             (as_file, {}, "make serve"),
         ):
             page = opened(browser, address, **options)

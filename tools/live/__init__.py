@@ -10,7 +10,8 @@
 | bytecode.py, bytecode.mjs | modules compiled by the Python that will run them |
 | measure.py | how large and how quick a book's live cells are on this machine |
 | inside/ | what runs in the page: cells of a notebook, each with what it needs |
-| page/ | the page's own scripts: a worker, the buttons of the book |
+| page/ | the page's own scripts: a worker, the buttons of the book, what a reader's browser keeps |
+| editor/ | what page/editor.js is built from, by authors: CodeMirror from its packages, CUDA as in JupyterLab |
 
 `make live` fetches the files and writes the book; from then on every `make course` writes one whose cells run. Such a
 book needs a server, `make serve` or any other: browsers start no worker from plain files.

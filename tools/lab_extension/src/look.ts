@@ -1,13 +1,21 @@
 /** What one sees of a string with CUDA: lines counted from 1, CUDA's words, gaps to fill, marks beside lines. */
 
 import { syntaxTree } from '@codemirror/language';
-import { EditorState, Extension, Prec, RangeSetBuilder, StateEffect, StateField } from '@codemirror/state';
+import { EditorState, Extension, Facet, Prec, RangeSetBuilder, StateEffect, StateField } from '@codemirror/state';
 import { Decoration, DecorationSet, EditorView, GutterMarker, ViewPlugin, ViewUpdate, gutter } from '@codemirror/view';
 import { CudaString, cudaStrings } from './strings';
 
+/** Whether a document is CUDA C++ and nothing else, and no Python. */
+const alone = Facet.define<boolean, boolean>({ combine: values => values.includes(true) });
+
+function cudaOf(state: EditorState): CudaString[] {
+  const text = state.doc.toString();
+  return state.facet(alone) ? [{ from: 0, to: text.length, text }] : cudaStrings(text);
+}
+
 const strings = StateField.define<CudaString[]>({
-  create: state => cudaStrings(state.doc.toString()),
-  update: (value, change) => (change.docChanged ? cudaStrings(change.state.doc.toString()) : value)
+  create: cudaOf,
+  update: (value, change) => (change.docChanged ? cudaOf(change.state) : value)
 });
 
 // ---- words
@@ -31,7 +39,7 @@ function words(view: EditorView): DecorationSet {
       for (const match of view.state.sliceDoc(from, to).matchAll(WORDS)) {
         const at = from + match.index;
         const node = tree.resolveInner(at, 1);
-        if (node.from > string.from && /Comment|String/.test(node.name)) continue;
+        if (node.from >= string.from && /Comment|String/.test(node.name)) continue;
         builder.add(at, at + match[0].length, KINDS[match.slice(1).findIndex(Boolean)]);
       }
     }
@@ -166,6 +174,6 @@ export const AROUND = `
 .jp-DirListing-item { height: auto; }
 `;
 
-export function look(): Extension {
-  return [strings, cudaWords, marks, numbers, withCuda, comments, theme];
+export function look(isCudaAlone = false): Extension {
+  return [alone.of(isCudaAlone), strings, cudaWords, marks, numbers, withCuda, comments, theme];
 }

@@ -2,7 +2,7 @@
 
 const script = document.currentScript;
 const BASE = script.src.replace(/[^/]*$/, "");
-const { notebook, first, figures, serve, version } = script.dataset;
+const { notebook, first, figures, serve, version, service } = script.dataset;
 const exercises = JSON.parse(script.dataset.exercises || "{}");  // of this lesson: number -> permanent id
 const MB = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 
@@ -29,6 +29,7 @@ const python = {
     this.tell("starting");
     this.worker = new Worker(`${BASE}worker.js`);
     this.worker.onmessage = ({ data }) => this.hear(data);
+    if (service) this.worker.postMessage({ what: "service", data: { address: service } });
     this.worker.onerror = () => this.stop("Python could not be started.");
   },
 
@@ -77,35 +78,13 @@ const python = {
 };
 window.python = python;
 
-// --- Text that a reader may change, with the numbers of its lines.
+// --- The editor comes when somebody writes: half a megabyte that a first run does without.
 
-class Editor {
-  constructor(text, label, changed) {
-    this.numbers = make("pre", { className: "live-numbers", ariaHidden: "true" });
-    this.area = make("textarea", { value: text, spellcheck: false, wrap: "off", ariaLabel: label, autocapitalize: "off" });
-    this.box = make("div", { className: "live-editor" }, this.numbers, this.area);
-    this.area.addEventListener("input", () => { this.draw(); changed(this.area.value); });
-    this.draw();
-  }
-
-  get text() { return this.area.value; }
-  set text(text) { this.area.value = text; this.draw(); }
-
-  goTo(line) {
-    const before = this.area.value.split("\n").slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
-    this.area.focus();
-    this.area.setSelectionRange(before, this.area.value.indexOf("\n", before) < 0 ? before : this.area.value.indexOf("\n", before));
-    this.numbers.children[line - 1]?.scrollIntoView({ block: "center" });
-  }
-
-  // `blamed`: number of a line -> what is wrong there.
-  draw(blamed = new Map()) {
-    const lines = this.area.value.split("\n");
-    this.area.rows = lines.length;
-    put(this.numbers, lines.map((_, at) => make("span", {
-      textContent: at + 1, className: blamed.has(at + 1) ? "blamed" : "", title: blamed.get(at + 1) ?? "",
-    })));
-  }
+let broughtEditor = null;
+function bringEditor() {
+  return broughtEditor ??= new Promise((done, fail) => document.head.append(make("script", {
+    src: `${BASE}editor.js`, onload: done, onerror: () => { broughtEditor = null; fail(new Error("The editor cannot be loaded.")); },
+  })));
 }
 
 // --- Who compiles a text that does not ship.
@@ -123,11 +102,11 @@ function offer(again) {
     yes);
 }
 
-// What a run made is in view: all of it where there is room, else its beginning. `below`: what covers the page's end.
-function bringIntoView(box, below = 0) {
-  const { top, height } = box.getBoundingClientRect(), end = innerHeight - below;
+// What a run made is in view: all of it where there is room, else its beginning.
+function bringIntoView(box) {
+  const { top, height } = box.getBoundingClientRect();
   const margin = Number.parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0;
-  const lacking = top + Math.min(height, SEEN * end) - end;
+  const lacking = top + Math.min(height, SEEN * innerHeight) - innerHeight;
   if (top < margin) scrollBy({ top: top - margin });
   else if (lacking > 0) scrollBy({ top: Math.min(lacking, top - margin) });
 }
@@ -192,7 +171,7 @@ const STAYS = "What you write and solve here stays in this browser, also when th
 const LEAVES = "This browser keeps nothing here: take your texts home before you close the page.";
 
 const summary = {
-  box: make("div", { className: "live-mine", role: "status" }),
+  box: make("div", { className: "live-mine" }),
   button: make("button", { type: "button", className: "live-button", textContent: "Take this lesson home (.ipynb)" }),
 
   furnish() {
@@ -205,9 +184,10 @@ const summary = {
   },
 
   say() {
-    const mine = Object.keys(textsOf(notebook)).length, marks = Object.entries(states(exercises)).map(([number, state]) => `${MARKS[state]} ${number}`);
+    const mine = Object.keys(textsOf(notebook)).length, marks = make("span", { className: "live-marks" });
+    for (const [number, state] of Object.entries(states(exercises))) marks.append(make("span", { textContent: `${MARKS[state]} ${number}` }));
     const texts = mine ? `${mine} text${mine > 1 ? "s" : ""} of this lesson ${mine > 1 ? "are" : "is"} yours.` : "";
-    put(this.words, [[kept.works ? STAYS : LEAVES, texts].join(" "), make("span", { className: "live-marks", textContent: marks.join("  ") })]);
+    put(this.words, [[kept.works ? STAYS : LEAVES, texts].join(" "), marks]);
   },
 
   async give() {
@@ -286,16 +266,22 @@ class Cell {
   }
 
   // The reader's text, or the lesson's to begin with. `asked`: by a button, and not when the page opens.
-  edit({ asked = true } = {}) {
-    this.editor?.box.remove();
+  async edit({ asked = true } = {}) {
     if (this.mine.shown) edits[this.id] = this.mine.text;
+    try {
+      await bringEditor();
+    } catch (error) {
+      this.state.textContent = error.message;
+      return;
+    }
+    this.editor?.box.remove();
     this.editor = new Editor(this.text(), "The text of this cell", (text) => this.write(text));
     this.input.hidden = true;
     this.input.after(this.editor.box);
     this.sayWhose();
     if (!asked) return;
     this.unfold();
-    this.editor.area.focus();
+    this.editor.focus();
   }
 
   write(text) {
@@ -367,7 +353,12 @@ class Cell {
       const [listing, at] = place(this.cells, this, { kernel, line: Number(line), text: known?.text ?? link.nextElementSibling?.textContent ?? "" });
       if (!listing) { link.removeAttribute("href"); continue; }
       link.href = `#${listing.anchor(at)}`;
-      link.addEventListener("click", () => listing.unfold());
+      link.addEventListener("click", (event) => {
+        listing.unfold();
+        if (!listing.editor) return;
+        event.preventDefault();
+        listing.editor.goTo(at);
+      });
     }
   }
 
@@ -377,14 +368,14 @@ class Cell {
 
   mark(line, kinds) {
     this.marked = (this.marked ?? new Map()).set(line, kinds);
-    this.editor?.draw(this.marked);
+    this.editor?.mark(this.marked);
     const span = this.lines()[line - 1];
     if (span) { span.classList.add("blamed"); span.title = kinds; }
   }
 
   unmark() {
     this.marked = null;
-    this.editor?.draw();
+    this.editor?.mark();
     for (const span of this.lines()) { span.classList.remove("blamed"); span.removeAttribute("title"); }
   }
 }

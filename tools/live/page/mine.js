@@ -38,10 +38,23 @@ const kept = {
 // Kept is {texts, at}: each text with what the course gave when it was begun; and which is shown, -1 for the course's own.
 class Mine {
   constructor(name, given) {
-    Object.assign(this, { name, given, texts: [], at: -1 });
-    const { texts, at } = kept.read(name) ?? {};
-    if (!Array.isArray(texts) || !texts.length || !texts.every((each) => typeof each?.text === "string")) return;
-    Object.assign(this, { texts, at: texts[at] ? at : -1 });
+    Object.assign(this, { name, given });
+    Object.assign(this, this.read());
+    globalThis.addEventListener?.("storage", ({ key }) => key === OURS + name && this.hear());
+  }
+
+  read() {
+    const { texts, at } = kept.read(this.name) ?? {};
+    const whole = Array.isArray(texts) && texts.every((each) => typeof each?.text === "string");
+    return whole ? { texts, at: texts[at] ? at : -1 } : { texts: [], at: -1 };
+  }
+
+  // Another window wrote: its texts come along, and what is shown here stays.
+  hear() {
+    const { shown } = this;
+    this.texts = this.read().texts;
+    this.at = shown ? this.texts.findIndex(({ text }) => text === shown.text) : -1;
+    if (shown && this.at < 0) this.at = this.texts.unshift(shown) && 0;
   }
 
   get shown() { return this.texts[this.at]; }

@@ -41,7 +41,7 @@ class Playground {
     this.kind = make("select", { id: "launch-kind" }, new Option("a GEMM problem", "gemm"), new Option("grid, block, arguments", "plain"));
     this.kind.addEventListener("change", () => this.fill({ ...this.launch(), kind: this.kind.value }));
     this.fields = make("div", { className: "live-fields" });
-    this.editor = new Editor("", "CUDA source of the kernel", () => { this.made = null; this.editor.draw(); this.follow(); this.keep(); });
+    this.editor = new Editor("", "CUDA source of the kernel", () => { this.made = null; this.follow(); this.keep(); }, true);
     this.buttons = Object.fromEntries(Object.entries(BUTTONS).map(
       ([name, words]) => [name, make("button", { type: "button", className: "live-button", textContent: words })]));
     this.buttons.run.classList.add("live-run");
@@ -98,8 +98,11 @@ class Playground {
 
   asText() { return JSON.stringify({ name: this.name.value.trim(), source: this.editor.text, launch: this.launch() }); }
 
+  // The next opening shows it, and no link of before.
   keep() {
     this.mine.write(this.asText());
+    kept.write("playground-start", this.start.title);
+    if (location.hash) history.replaceState(null, "", location.pathname);
     this.sayWhose();
   }
 
@@ -112,14 +115,15 @@ class Playground {
   }
 
   // A text pasted over another one brings a kernel of its own: its name, and where its parameters are others, arguments.
+  // A reader's own arguments stay while the kernel has its name.
   follow() {
     const [found, ...others] = kernelsOf(this.editor.text), known = this.name.value.trim().replace(/\s*<.*/, "");
     if (!found || others.length) return;
-    const args = found.parameters !== this.parameters && argumentsOf(found.parameters);
+    const isOther = found.name !== known, asMade = this.inputs.args?.value === argumentsOf(this.parameters ?? "");
+    const args = found.parameters !== this.parameters && (isOther || asMade) && argumentsOf(found.parameters);
     this.parameters = found.parameters;
-    if (found.name === known) return;
-    this.name.value = found.name;
-    if (args) this.fill({ kind: "plain", args });
+    if (isOther) this.name.value = found.name;
+    if (args) this.fill({ ...(asMade && this.launch()), kind: "plain", args });
   }
 
   fill(launch) {
@@ -168,14 +172,14 @@ class Playground {
     put(this.report, [...outputs.map(shownOutput), ...pages]);
     if (lent || outputs.some(({ ename }) => ename === "NvrtcMissing")) this.report.append(offer(() => this.run(check)));
     this.report.hidden = false;
-    this.editor.draw(new Map(blamed.map(({ line, kinds }) => [line, kinds.join(", ")])));
+    this.editor.mark(new Map(blamed.map(({ line, kinds }) => [line, kinds.join(", ")])));
     for (const link of this.report.querySelectorAll('a[href^="#cuda-line/"]')) {
       const line = Number(link.getAttribute("href").split("/")[2]);
       link.href = "#";
       link.addEventListener("click", (event) => { event.preventDefault(); this.editor.goTo(line); });
     }
     dispatchEvent(new Event("resize"));
-    bringIntoView(this.report, this.bar.offsetHeight);
+    bringIntoView(this.report);
   }
 
   async share() {
@@ -268,6 +272,7 @@ document.addEventListener("DOMContentLoaded", async () => {
     return;
   }
   const kernels = await (await fetch(`${BASE}kernels.json`)).json();
+  await bringEditor();
   const made = new Playground(root, kernels);
   window.playground = made;
   const last = kept.read("playground-start");
