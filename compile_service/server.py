@@ -3,6 +3,8 @@
 GET   /api/compile  which compiler there is, and its limits
 POST  /api/compile  a text to compile (questions.py): 200, 422 with the compiler's errors, or why there is no answer
 GET   anything else a file of the book
+
+Pages of this server ask its compiler, and those of origins that were named to it: a book on a server of files.
 """
 
 import asyncio
@@ -60,10 +62,16 @@ class Server:
     """The book in `root`, where there is one, and a compile service. Raises OSError where the address cannot be had."""
 
     def __init__(
-        self, address: tuple[str, int], root: Path | None, limits: Limits, names: Iterable[str] = ()
+        self,
+        address: tuple[str, int],
+        root: Path | None,
+        limits: Limits,
+        names: Iterable[str] = (),
+        origins: Iterable[str] = (),
     ) -> None:
         host, port = address
         self.root, self.limits, self.pool = root, limits, Pool(limits)
+        self.origins = frozenset(origins)
         own = socket.gethostname()
         self.names = {name.lower() for name in ("localhost", own, f"{own}.local", host, *names)}
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -255,15 +263,45 @@ class Compiler(Answers):
     asked: "asyncio.Future[tuple[int, dict]] | None" = None
 
     def check(self) -> None:
-        """Pages of other servers may not have texts compiled in their reader's name."""
+        """Pages of other servers, but for those that were named, may not have texts compiled in their reader's name."""
         headers = self.request.headers
+        kind = headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        if self.request.method == "POST" and kind != "application/json":
+            raise Refused(400, "The request is not marked as JSON; send Content-Type: application/json.")
+        if self._named_origin():
+            return
         origin, site = headers.get("Origin"), headers.get("Sec-Fetch-Site", "none")
         mine = origin is None or origin.partition("://")[2].lower() == headers["Host"].lower()
         if not mine or site not in ("same-origin", "none"):
             raise Refused(403, "Only pages of this server may ask its compiler: open the book from here.")
-        kind = headers.get("Content-Type", "").partition(";")[0].strip().lower()
-        if self.request.method == "POST" and kind != "application/json":
-            raise Refused(400, "The request is not marked as JSON; send Content-Type: application/json.")
+
+    def _named_origin(self) -> str:
+        """The origin of the page that asks, if it was named to this server; else ""."""
+        origins = self.request.headers.get_list("Origin")
+        return origins[0] if len(origins) == 1 and origins[0] in self.served.origins else ""
+
+    def prepare(self) -> None:
+        self._let_read()
+        super().prepare()
+
+    def write_error(self, status_code: int, **about: Any) -> None:
+        self._let_read()
+        super().write_error(status_code, **about)
+
+    def _let_read(self) -> None:
+        """Let a page of an origin that was named read the answer, a refusal too."""
+        self.set_header("Vary", "Origin")
+        if origin := self._named_origin():
+            self.set_header("Access-Control-Allow-Origin", origin)
+            self.set_header("Cross-Origin-Resource-Policy", "cross-origin")
+
+    async def options(self) -> None:
+        """A browser asks before a page of another origin may."""
+        allowed = {
+            "Access-Control-Allow-Methods": "GET, POST",
+            "Access-Control-Allow-Headers": "Content-Type",
+        }
+        await self.send(204, allowed | {"Access-Control-Max-Age": "600"} if self._named_origin() else {})
 
     async def get(self) -> None:
         said = await self.served.pool.compiler()

@@ -9,6 +9,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from compile_service.limits import Limits
 from hiding_latency.places import ROOT
@@ -38,7 +39,7 @@ def main(asked: argparse.Namespace) -> int:
     from compile_service.server import Server
 
     try:
-        server = Server((asked.host, asked.port), root, limits(asked), asked.name)
+        server = Server((asked.host, asked.port), root, limits(asked), asked.name, asked.origin)
     except OSError as error:
         why = str(error.strerror).partition(" (while")[0]
         print(f"{asked.host}:{asked.port} cannot be used: {why}. Try another --port.", file=sys.stderr)
@@ -48,6 +49,20 @@ def main(asked: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("\nStopped.")
     return 0
+
+
+def origin(text: str) -> str:
+    """A scheme and a host, with a port where it is not the scheme's own. Raises argparse.ArgumentTypeError."""
+    split = urlsplit(text.rstrip("/").lower())
+    if (
+        split.scheme not in ("http", "https")
+        or not split.hostname
+        or split.geturl() != f"{split.scheme}://{split.netloc}"
+    ):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no origin; one is https://book.example.org, without a path"
+        )
+    return split.geturl()
 
 
 def limits(asked: argparse.Namespace) -> Limits:
@@ -113,6 +128,13 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         action="append",
         default=[],
         help="a name under which browsers find this machine, besides its own",
+    )
+    add(
+        "--origin",
+        action="append",
+        default=[],
+        type=origin,
+        help="where a book lies whose pages may ask this compiler, such as https://book.example.org",
     )
     add(
         "--at-once", type=int, default=0, metavar="N", help="compilations at a time (twice the cores, 4 to 8)"

@@ -13,10 +13,10 @@ SECONDS = 2
 
 
 @contextmanager
-def serving(root=None, names=(), **limits):
+def serving(root=None, names=(), origins=(), **limits):
     """A server on this machine, at a port that is free."""
     limits = Limits(**{"seconds": SECONDS, "patience": 60, "at_once": 2} | limits)
-    server = Server(("127.0.0.1", 0), root, limits, names)
+    server = Server(("127.0.0.1", 0), root, limits, names, origins)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:

@@ -1,5 +1,6 @@
 """HTTP: who may ask, until when, and in which form."""
 
+import argparse
 import re
 import signal
 import socket
@@ -11,7 +12,7 @@ import pytest
 
 from compile_service.server import sender_of
 from hiding_latency.__main__ import main, parser
-from hiding_latency.serve import BOOK, limits, words
+from hiding_latency.serve import BOOK, limits, origin, words
 from tests.rules import ROOT
 
 from .ask import GOOD, ask, error
@@ -341,3 +342,48 @@ def test_without_a_book_it_compiles_all_the_same():
         assert any("There is no book yet" in line for line in words("127.0.0.1", server, {"error": "None."}))
         assert ask(server, method="GET", path="/")[0] == 404
     assert parser().parse_args(["serve"]).host == "127.0.0.1" and BOOK.parts[-2:] == ("build", "course")
+
+
+ELSEWHERE = "https://book.example.org"
+
+
+def test_pages_of_an_origin_that_was_named_may_ask_and_no_others():
+    with serving(origins=[ELSEWHERE]) as server:
+        named = {"Origin": ELSEWHERE, "Sec-Fetch-Site": "cross-site"}
+        status, said, headers = ask(server, GOOD % 1, headers=named)
+        assert status == 200 and "ptx" in said and headers["Access-Control-Allow-Origin"] == ELSEWHERE
+        status, said, headers = ask(server, "no C++", headers=named)
+        assert status == 422 and headers["Access-Control-Allow-Origin"] == ELSEWHERE, "its page reads why"
+        status, _, headers = ask(server, method="OPTIONS", headers=named)
+        assert status == 204 and headers["Access-Control-Allow-Headers"] == "Content-Type"
+        assert ask(server, headers={**named, "Content-Type": "text/plain"})[0] == 400
+        for other in (
+            "https://evil.example",
+            "null",
+            f"{ELSEWHERE}:444",
+            "https://a.book.example.org",
+            ELSEWHERE.upper(),
+        ):
+            for method in ("GET", "POST", "OPTIONS"):
+                status, _, headers = ask(server, GOOD % 2, method=method, headers={"Origin": other})
+                assert status == 403 and "Access-Control-Allow-Origin" not in headers
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        (ELSEWHERE, ELSEWHERE),
+        (f"{ELSEWHERE}/", ELSEWHERE),
+        ("HTTP://Localhost:8000", "http://localhost:8000"),
+    ],
+)
+def test_an_origin_is_read(text, known):
+    assert origin(text) == known
+
+
+@pytest.mark.parametrize(
+    "text", ["book.example.org", f"{ELSEWHERE}/book", "ftp://book.example.org", "*", "null", ""]
+)
+def test_what_is_no_origin_is_said(text):
+    with pytest.raises(argparse.ArgumentTypeError, match="is no origin; one is https://book"):
+        origin(text)

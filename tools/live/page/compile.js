@@ -1,9 +1,13 @@
-// Who compiles a text that does not ship: the host that serves the page or, where the reader allows it, Compiler Explorer.
+// Who compiles a text that does not ship: the host that serves the page, or the compile service that belongs to this book;
+// or, where the reader allows it, Compiler Explorer.
 //
 // Python waits for the answer, so these requests are synchronous; a worker may. Nothing else here asks another host.
 
 let allowed = null;  // the address of Compiler Explorer, once the reader said yes
-let served = null;  // whether this host compiles
+let service = "";  // the address of the book's compile service, where it has one
+let serving = null;  // the address that compiles: "" is this host; null: nobody was asked yet
+
+const NOBODY = false;
 
 function send(method, address, body) {
   const request = new XMLHttpRequest();
@@ -19,10 +23,10 @@ function send(method, address, body) {
 }
 
 function compile({ whole, ...asked }) {
-  served ??= Boolean(send("GET", "/api/compile")[1]?.compiler);
-  if (served) {
-    const [status, answer] = send("POST", "/api/compile", asked);
-    return answer ? [status, answer] : [503, { error: "The compile service of this host does not answer any more." }];
+  serving ??= [...new Set(["", service])].find((host) => send("GET", `${host}/api/compile`)[1]?.compiler) ?? NOBODY;
+  if (serving !== NOBODY) {
+    const [status, answer] = send("POST", `${serving}/api/compile`, asked);
+    return answer ? [status, answer] : [503, { error: `The compile service of ${serving || "this host"} does not answer any more.` }];
   }
   if (allowed) return atCompilerExplorer(asked, whole);
   return [503, { error: "This text does not ship with the course, and a browser has no CUDA compiler." }];

@@ -86,6 +86,7 @@ ready.catch((error) => say({ broken: String(error.message ?? error) }));
 let queue = Promise.resolve();
 onmessage = ({ data: question }) => {
   if (question.what === "allow") { allowed = question.data.address; return; }
+  if (question.what === "service") { ready.then(() => { service = question.data.address; }); return; }
   queue = queue.then(() => answer(question)).then(
     (found) => say({ id: question.id, answer: found }),
     (error) => say({ id: question.id, failed: String(error.message ?? error) }),
