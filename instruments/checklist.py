@@ -100,6 +100,8 @@ def memory(found: Evidence) -> tuple[Item, ...]:
     waves = total.shared_wavefronts / total.shared_wavefronts_ideal if total.shared_wavefronts_ideal else 1.0
     where, times = _worst_line(found)
     words = f" Most of it in line {where}: {times:.1f} x." if waves > 1.05 else ""
+    if words and found.by_line[where].cp_async:
+        words += COPIES
     M, N, _ = found.tile
     again = f"Over the whole grid A is read {found.gemm.N // N} times, and B {found.gemm.M // M} times: L2 serves that."
     return (
@@ -114,6 +116,11 @@ def memory(found: Evidence) -> tuple[Item, ...]:
              found.read_twice <= 1.05, f"What a block needs twice it should keep in shared memory. {again}",
              "minimal redundant loads"),
     )  # fmt: skip
+
+
+COPIES = (
+    " (A copy. It is counted like a store; beside reads the hardware takes it in less: deeper/05_limits.)"
+)
 
 
 def compute(found: Evidence) -> tuple[Item, ...]:

@@ -9,7 +9,7 @@ from course_lib.check.job import Job
 from course_lib.check.verdict import CheckFailed
 from course_lib.measure import records
 from instruments import checklist
-from instruments.checklist import compute, memory, resources
+from instruments.checklist import COPIES, compute, memory, resources
 from instruments.evidence import Busy, Evidence
 from ptxsim import HazardError
 from tests.lessons import kernel
@@ -175,3 +175,11 @@ def test_other_warps_may_copy():
 def test_a_ring_keeps_two_k_tiles_on_their_way():
     one, launch = lesson_kernel("05_three_stage", "ring")
     assert Evidence(Job(one, Gemm(1024, 1024, 128, "float16"), launch)).on_their_way == 2
+
+
+def test_conflicts_of_copies_are_told_from_those_of_reads(busy):
+    """Lesson 05 says that copies into shared memory cost next to nothing beside reads."""
+    copies = str(checklist(Gemm(256, 256, 256, "float16"), *lesson_kernel("05_three_stage", "three_stage")))
+    assert COPIES.strip() in copies
+    reads = str(listed(*VARIANTS["bank conflicts"]))
+    assert "Most of it in line" in reads and COPIES.strip() not in reads
