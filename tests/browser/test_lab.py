@@ -182,7 +182,8 @@ def test_names_are_whole_and_prose_is_as_wide_as_one_reads(opened, keep):
     page = opened(FIRST)
     page.locator(".jp-DirListing-itemText").first.wait_for()
     names = page.locator(".jp-DirListing-itemText").evaluate_all(
-        "all => all.map(e => [e.innerText.trim(), e.scrollWidth <= e.clientWidth + 1 && getComputedStyle(e).textOverflow])"
+        "all => all.map(e => [e.innerText.trim(), e.scrollWidth <= e.clientWidth + 1 "
+        "&& getComputedStyle(e).textOverflow])"
     )
     assert FIRST in [name for name, _ in names] and all(whole for _, whole in names), names
     page.set_viewport_size({"width": 1920, "height": 900})

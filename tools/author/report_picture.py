@@ -9,7 +9,7 @@ from course_lib import OPTIONS, simulate
 from course_lib.lessons import sources
 from cupy_or_sim import style
 from cupy_or_sim.cupy_on_numpy import RawKernel
-from ptxsim.races.hazards import Hazard
+from ptxsim import Hazard
 from tools.author import marked
 from tools.install import ROOT
 
