@@ -147,7 +147,7 @@ class Patience:
 
     def learn(self, name: str, result: "Result") -> bool:
         """How long one took. Returns whether it was ended before it had the time that others have."""
-        self._took[name] += [result.seconds] * (result.seconds > 0 and not result.late)
+        self._took[name] += [result.taken or result.seconds] * (result.seconds > 0 and not result.late)
         self._in_vain[name] += result.late
         return result.late and (not self._took[name] or result.seconds < self.seconds(name))
 
@@ -160,8 +160,8 @@ def _in_turn(
     with ThreadPoolExecutor(at_once) as pool:
 
         def begin(name: str, student: str) -> Future[Result]:
-            most = partial(patience.seconds, name) if patience else None
-            return pool.submit(_grade_safely, course, name, student, most)
+            turn = Turn(partial(patience.seconds, name)) if patience else None
+            return pool.submit(_grade_safely, course, name, student, turn)
 
         running = {begin(*each): each for each in submissions}
         try:
@@ -178,11 +178,21 @@ def _in_turn(
             pool.shutdown(cancel_futures=True)
 
 
-class PutOff(Exception):
-    """A submission takes longer than others wait for it: so many seconds."""
+class Turn:
+    """Of one submission: the seconds that it took so far, of its own (watch.taken), and whether it may take more."""
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    def __init__(self, most: Callable[[], float]) -> None:
+        self.taken, self._most = 0.0, most
+
+    def go_on(self, taken: float) -> None:
+        """It took so much. Raises PutOff where that is more than it may."""
+        self.taken = taken
+        if taken > self._most():
+            raise PutOff
+
+
+class PutOff(Exception):
+    """A submission takes longer than others wait for it."""
 
 
 def _all(course: Path) -> list[tuple[str, str]]:
@@ -212,7 +222,7 @@ def _is_noted(course: Path, each: tuple[str, str], noted: dict[str, dict], judge
 @dataclass(frozen=True)
 class Result:
     """Of one submission: the hash of what was graded, why it could not be, its seconds, what was found, what a teacher
-    should know besides, and whether it was put off."""
+    should know besides, whether it was put off, and the seconds of its own."""
 
     content: str
     why: str = ""
@@ -220,6 +230,7 @@ class Result:
     found: tuple[Found, ...] = ()
     remark: str = ""
     late: bool = False
+    taken: float = 0.0
 
     def told(self) -> str:
         """In a line: points, and of what is not right the reason."""
@@ -255,17 +266,17 @@ class Result:
         return f"an earlier version of the course gave {sum(each or 0 for each in old.values()):g}"
 
 
-def _grade_safely(course: Path, name: str, student: str, most: Callable[[], float] | None) -> Result:
+def _grade_safely(course: Path, name: str, student: str, turn: Turn | None) -> Result:
     """Grade a submission; what goes wrong with one, whatever its file may hold, ends no other one's grading."""
     try:
-        return _grade_one(course, name, student, most)
+        return _grade_one(course, name, student, turn)
     except Exception as error:
         shutil.rmtree(course / "autograded" / student / name, ignore_errors=True)
         return Result("", f"grading stops with {type(error).__name__}: {' '.join(str(error).split())[:80]}")
 
 
-def _grade_one(course: Path, name: str, student: str, most: Callable[[], float] | None) -> Result:
-    """Grade a submission, and forget what was said of an older one. `most`: seconds that it may take."""
+def _grade_one(course: Path, name: str, student: str, turn: Turn | None) -> Result:
+    """Grade a submission, and forget what was said of an older one."""
     begin = time.monotonic()
     content = _hash(submitted(course, student, name))  # of the file as it is graded, whatever comes meanwhile
     for folder in "autograded", "feedback", MENDED:
@@ -273,15 +284,16 @@ def _grade_one(course: Path, name: str, student: str, most: Callable[[], float] 
     with tempfile.TemporaryDirectory() as empty:
         told = Path(empty, "told.json")
         try:
-            worked, said = _run(course, ONE, str(course), name, student, str(told), most=most)
-        except PutOff as error:
+            worked, said = _run(course, ONE, str(course), name, student, str(told), turn=turn)
+        except PutOff:
             shutil.rmtree(course / "autograded" / student / name, ignore_errors=True)
-            return Result(content, LATER, error.seconds, late=True)
+            return Result(content, LATER, turn.taken, late=True)
         answer = json.loads(told.read_text(encoding="utf-8")) if told.is_file() else {}
     _log(course, said)
     if worked and answer and graded(course, student, name).is_file():
         found = tuple(Found(**each) for each in answer["found"])
-        return Result(content, "", time.monotonic() - begin, found, answer["remark"])
+        own = turn.taken if turn else 0.0
+        return Result(content, "", time.monotonic() - begin, found, answer["remark"], taken=own)
     shutil.rmtree(course / "autograded" / student / name, ignore_errors=True)  # it may lie there, not run
     if why := answer.get("why"):
         return Result(content, printable_line(why))
@@ -299,11 +311,9 @@ def _hash(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if size <= LARGEST else f"{size} bytes"
 
 
-def _run(
-    course: Path, module: str, *arguments: str, most: Callable[[], float] | None = None
-) -> tuple[bool, str]:
+def _run(course: Path, module: str, *arguments: str, turn: Turn | None = None) -> tuple[bool, str]:
     """Run a module in the course's folder. Returns whether it went well, and what it said. What learners wrote passes
-    through it, so it has limits. Raises PutOff when it takes longer than `most`, or more of the processors."""
+    through it, so it has limits. Raises PutOff when its turn is over."""
     limits = [] if sandbox.unsafe() else ["prlimit", f"--as={sandbox.MEMORY}", *WITH_US]
     command = [*limits, sys.executable, "-W", "ignore", "-m", module, *arguments]
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
@@ -314,8 +324,8 @@ def _run(
         begin = time.monotonic()
         try:
             while not _ended(process, EVERY) and (seconds := time.monotonic() - begin) < SECONDS[module]:
-                if most and (taken := watch.taken(process.pid, seconds)) > most():
-                    raise PutOff(taken)
+                if turn:
+                    turn.go_on(watch.taken(process.pid, seconds))
             if process.poll() is None:
                 log.write(f"Error: more than {SECONDS[module]} seconds\n".encode())
         finally:

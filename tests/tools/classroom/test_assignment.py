@@ -303,7 +303,7 @@ def marked(tmp_path, monkeypatch):
     for place in "release/00_a", "submitted/kim/00_a", "submitted/lee/00_a":
         write(tmp_path / place / "00_a.ipynb", nbformat.writes(form()))
 
-    def run(course, module, *arguments, most=None):
+    def run(course, module, *arguments, turn=None):
         if module != grade.ONE:
             return not asked.append(arguments[0]), ""
         name, student, told = arguments[1:]
@@ -374,11 +374,11 @@ def test_one_that_takes_longer_than_the_others_waits_for_the_next_call(marked, m
         shutil.copytree(marked / "submitted" / "kim", marked / "submitted" / student)
     run, given = grade._run, {"ann": [], "zoe": []}
 
-    def slowly(course, module, *arguments, most=None):
+    def slowly(course, module, *arguments, turn=None):
         if module == grade.ONE and arguments[2] in given:
-            given[arguments[2]].append(most and most())
-            if most:
-                raise grade.PutOff(most())
+            given[arguments[2]].append(turn and turn._most())
+            if turn:
+                turn.go_on(turn._most() + 0.1)
         return run(course, module, *arguments)
 
     monkeypatch.setattr(grade, "_run", slowly)
@@ -402,11 +402,12 @@ def test_a_process_that_takes_too_long_or_too_much_is_ended(tmp_path, monkeypatc
     (tmp_path / "endless.py").write_text(f"import os, time\nprint('x', flush=True)\n{code}")
     monkeypatch.setitem(grade.SECONDS, "endless", 60)
     monkeypatch.setattr(grade, "EVERY", 0.1)
-    with pytest.raises(grade.PutOff) as stopped:
-        grade._run(tmp_path, "endless", most=lambda: 1.0)
-    assert 1.0 < stopped.value.seconds < 9
+    turn = grade.Turn(lambda: 1.0)
+    with pytest.raises(grade.PutOff):
+        grade._run(tmp_path, "endless", turn=turn)
+    assert 1.0 < turn.taken < 9
     monkeypatch.setitem(grade.SECONDS, "endless", 1.5)
-    assert grade._run(tmp_path, "endless", most=lambda: 99.0)[0] is False
+    assert grade._run(tmp_path, "endless", turn=grade.Turn(lambda: 99.0))[0] is False
     in_time(lambda: not any(works(int(path.name), tmp_path) for path in Path("/proc").glob("[0-9]*")))
 
 
@@ -485,6 +486,9 @@ def test_what_takes_long_depends_on_the_others_of_the_same_assignment():
         return patience.seconds("00")
 
     assert [after(), after(5.0), after(30.0, 20.0, 600.0), after(late=[20] * 6)] == [40, 20, 60, 160]
+    beside = grade.Patience()
+    beside.learn("00", grade.Result("", seconds=90.0, taken=15.0))
+    assert beside.seconds("00") == 30, "others had the processors"
     assert after(0.0) == 40, "what could not be graded says nothing"
     late, slow = grade.Result("", seconds=20.5, late=True), grade.Patience()
     assert slow.learn("00", late), "nobody knows yet how long others take"
