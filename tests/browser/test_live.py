@@ -195,6 +195,24 @@ def test_a_pasted_text_runs_its_report_is_in_view_on_a_phone_and_the_text_stays(
     assert playground.said == [] and playground.outside == []
 
 
+FORBIDDEN = """Object.defineProperty(window, "localStorage", {
+    get() { throw new DOMException("forbidden", "SecurityError"); },
+})"""
+
+
+def test_a_browser_that_keeps_nothing_is_named_and_asks_before_a_text_is_lost(live_host, browser):
+    page = opened(browser, "about:blank")
+    page.add_init_script(FORBIDDEN)
+    page.goto(f"{live_host}/{SITTING}")
+    assert "This browser keeps nothing here" in page.locator(".live-mine").inner_text()
+    write(page, "c027", SMALL)
+    asked = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    page.reload()
+    assert asked == ["beforeunload"]
+    page.context.close()
+
+
 def test_without_javascript_or_as_a_file_a_page_says_so_once(live_book, live_host, browser):
     for name in (SITTING, "playground.html"):
         plain, as_file = {"java_script_enabled": False}, (live_book / name).as_uri()

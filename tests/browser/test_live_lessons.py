@@ -207,18 +207,19 @@ def test_there_are_forty_exercises_with_one_answer():
 @pytest.fixture(scope="module")
 def one_python(browser, host):
     """A page whose Python judges all exercises, asked as a button asks it: `ask(notebook, cell, text)` gives what the
-    cell prints, and how many texts this host had to compile."""
+    cell prints, how many texts this host had to compile, and which reports the page shows."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page, sent = watched(context.new_page()), []
     page.set_default_timeout(live.PATIENCE)
     page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
     page.goto(f"{host}/notebooks/{LESSONS[0]}-1.html")
 
-    def ask(name: str, cell: str, text: str) -> tuple[str, int]:
+    def ask(name: str, cell: str, text: str) -> tuple[str, int, list[str]]:
         before = len(sent)
-        outputs = page.evaluate(ASK_EDITED, [name, cell, text])["outputs"]
-        shown = said(outputs)
-        return shown.get("printed", "") + shown.get("text/plain", ""), len(sent) - before
+        answer = page.evaluate(ASK_EDITED, [name, cell, text])
+        shown = said(answer["outputs"])
+        text = shown.get("printed", "") + shown.get("text/plain", "")
+        return text, len(sent) - before, answer["reports"]
 
     yield ask
     assert page.said == [] and page.outside == []
@@ -230,10 +231,10 @@ def test_right_and_wrong_answers_get_their_verdicts(name, one_python, tables):
     differ = []
     for cell, exercise in JUDGED[name]:
         _, changes, hint = wrong_answer(exercise)
-        right, compiled = one_python(name, cell.id, filled(cell.source, exercise))
-        wrong, _ = one_python(name, cell.id, filled(cell.source, exercise, changes))
-        if f"{exercise} passed" not in right or compiled:
-            differ.append((exercise, compiled, right))
+        right, compiled, reports = one_python(name, cell.id, filled(cell.source, exercise))
+        wrong, _, _ = one_python(name, cell.id, filled(cell.source, exercise, changes))
+        if f"{exercise} passed" not in right or compiled or reports:
+            differ.append((exercise, compiled, right, reports))
         if f"{exercise} not yet" not in wrong or hint not in wrong:
             differ.append((exercise, hint, wrong))
     names = ", ".join(exercise for _, exercise in JUDGED[name])

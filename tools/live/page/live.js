@@ -179,7 +179,8 @@ const summary = {
     this.button.addEventListener("click", () => this.give());
     this.box.append(this.words, this.button);
     document.querySelector("article h1").after(this.box);
-    addEventListener("beforeunload", (event) => { if (!kept.works) event.preventDefault(); });
+    kept.write("nothing", null);  // where storage is forbidden, this is refused
+    addEventListener("beforeunload", (event) => { if (!kept.works && Object.keys(edits).length) event.preventDefault(); });
     this.say();
   },
 
