@@ -49,7 +49,10 @@ class Editor {
           isCuda ? cudaAlone(cppLanguage) : withCuda(new LanguageSupport(pythonLanguage), cppLanguage),
           look(isCuda),
           numbers,
-          EditorView.contentAttributes.of({ 'aria-label': `${label}. Tab indents; Escape, then Tab, leaves.` }),
+          EditorView.contentAttributes.of({
+            tabindex: '0', // a box that scrolls is reached by keyboard
+            'aria-label': `${label}. Tab indents; Escape, then Tab, leaves.`
+          }),
           EditorView.updateListener.of(update => {
             if (update.docChanged && !this.quiet) changed(this.text);
           })
