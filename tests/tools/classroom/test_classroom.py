@@ -539,7 +539,9 @@ def test_hostile_submissions_hold_up_nobody(nbgrader, tmp_path, capsys, monkeypa
             lambda each, front=front: each.sort(key=lambda e: (e[1] in honest) == front),
         )
         wrong, seconds = graded()
-        assert seconds < alone + 60
+        assert seconds < alone + 60 * max(1, alone / 80), (
+            "a minute on an idle machine, where alone is about 60"
+        )
         assert [line.partition("/")[2].partition("/")[0] for line in wrong] == ["hard", "hangs", "spins"]
         assert {who: points for who, points in marks(tmp_path).items() if who in honest} == dict.fromkeys(
             honest, 3
