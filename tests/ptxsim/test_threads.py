@@ -24,6 +24,12 @@ def test_the_result_is_there(no_threads):
     assert interrupts.result_of(interrupts.in_background(lambda: 42), "the test") == 42
 
 
+def test_where_there_is_no_room_for_a_large_stack_the_usual_one_does():
+    usual = threading.stack_size()
+    assert interrupts.in_background(lambda: 42, stack=1 << 45).result() == 42
+    assert threading.stack_size() == usual
+
+
 def test_an_error_is_raised_where_the_result_is_asked_for(no_threads):
     failed = interrupts.in_background(lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
