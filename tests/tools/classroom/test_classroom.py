@@ -514,8 +514,6 @@ def test_hostile_submissions_hold_up_nobody(nbgrader, tmp_path, capsys, monkeypa
     in the list, and last. Those that never end have marks after the next call."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     given(nbgrader, tmp_path)
-    with open(tmp_path / release.CONFIG, "a") as file:
-        file.write("c.SandboxedExecute.timeout, c.SandboxedExecute.seconds_later = 15, 5\n")
     right = answers(LESSON)
     honest = [f"h{number:02}" for number in range(20)]
     for student in honest:
@@ -547,6 +545,8 @@ def test_hostile_submissions_hold_up_nobody(nbgrader, tmp_path, capsys, monkeypa
             honest, 3
         )
     capsys.readouterr()
+    with open(tmp_path / release.CONFIG, "a") as file:
+        file.write("c.SandboxedExecute.timeout, c.SandboxedExecute.seconds_later = 15, 5\n")
     assert grade.grade(tmp_path, at_once=2) != [], "the one that is hard to read"
     assert "3 to grade, 22 as before" in capsys.readouterr().out
     assert [marks(tmp_path)[who] for who in ("hangs", "spins", "forks", "prints")] == [0, 0, 0, 0]
