@@ -70,13 +70,21 @@ class Verdict(str):
         return self.last()
 
 
-def check(job: Job, seed: int, max_steps: int | None = None, one_block: Sequence[int] = ONE_BLOCK) -> Verdict:
-    """See `Gemm.check`; `max_steps` is that of each simulated launch, `one_block` are k-tiles as ONE_BLOCK has them."""
+def check(
+    job: Job,
+    seed: int,
+    max_steps: int | None = None,
+    one_block: Sequence[int] = ONE_BLOCK,
+    grids: Sequence[tuple[int, int]] = (),
+) -> Verdict:
+    """See `Gemm.check`; `max_steps` is that of each simulated launch, `one_block` are k-tiles as ONE_BLOCK has them,
+    `grids` are more (blocks along M, along N) to try, with one k-tile."""
     kernel, gemm, launch = job.kernel, job.gemm, job.launch
     tile = launch.tile
     gemm.grid(launch)
     shapes = (*SMALL[:-1], _several_tiles(kernel, launch)) if launch.blocks else SMALL
     first, *others = [job.on(_small(gemm, tile, *counts)) for counts in shapes]
+    others += (far := [job.on(_small(gemm, tile, 1, *blocks)) for blocks in grids])
     others += [job.on(gemm.like(*tile[:2], k_tiles * tile[2])) for k_tiles in one_block]
     several = _check_simulated(first, seed, max_steps)
     # A GPU asks more of a kernel than the simulator does; its assembler works meanwhile.
@@ -85,8 +93,8 @@ def check(job: Job, seed: int, max_steps: int | None = None, one_block: Sequence
         last_first = [others[-1], *others[:-1]]
         events = _events_if_right(last_first, seed, max_steps)
         if events is None:
-            # Many k-tiles last: where only these are wrong, the words say so.
-            for other in sorted(others, key=lambda job: job.gemm.K // tile[2] > MOST):
+            # Many k-tiles or blocks last: where only these are wrong, the words say so.
+            for other in sorted(others, key=lambda job: job in far or job.gemm.K // tile[2] > MOST):
                 _check_simulated(other, seed, max_steps)
             events = _check_simulated(others[-1], seed, max_steps).events
         for order in ORDERS if compiled(kernel).code.order_matters else ():

@@ -4,6 +4,7 @@ import numpy as np
 
 from cupy_or_sim.simulate import simulate
 from instruments.sass import sass
+from ptxsim import Report
 from ptxsim.observe.events import Load, Store
 
 from .common import (
@@ -14,7 +15,9 @@ from .common import (
     demand_whole_sectors,
     fail,
     kernel_and_numbers,
+    untried_grids,
 )
+from .untried import Untried
 
 MOST_STEPS = 100_000
 """Of a launch here, which takes some hundreds."""
@@ -31,13 +34,15 @@ def _five_loads(answer: object) -> None:
 
 def _scaled(kernel: object) -> None:
     demand_kernel(kernel)
-    for n in 1024, 1001, 1002, 1003, 3:
+    more = Untried(kernel, threads=128).blocks({3: 1 / 512, "%ctaid.x": 1.0}, 2)
+    for n in 1024, 1001, 1002, 1003, 3, *(512 * blocks for blocks in more):
         x, y = np.arange(n, dtype=np.float32), np.full(n, np.nan, np.float32)
         args = (np.float32(2), x, y, np.int32(n))
         report = simulate(kernel, (-(-n // 512),), (128,), args, max_steps=MOST_STEPS)
         demand_no_hazard(report)
         wrong = int((y != 2 * x).sum())
-        demand(not wrong, f"{wrong} of {n} elements are wrong or missing.")
+        causes = ["many-blocks"] * (n > 1024)
+        demand(not wrong, f"{wrong} of {n} elements are wrong or missing.", *causes)
         asked, enough = report.counters.total.global_requests, 2 * -(-n // 128)  # a warp has 128 floats
         rest = 2 * (n % 4)
         text = f"n = {n} is right, but warps ask {asked} times; {enough + rest} are enough."
@@ -46,15 +51,14 @@ def _scaled(kernel: object) -> None:
 
 def _turned(kernel: object) -> None:
     demand_kernel(kernel)
-    M, N = 64, 96
-    A = np.arange(M * N, dtype=np.float32).reshape(M, N, order="F")
-    B = np.full((N, M), np.nan, np.float32, order="F")
-    report = simulate(kernel, (2, 3), (256,), (A, B, np.int32(M), np.int32(N)), max_steps=MOST_STEPS)
-    demand_no_hazard(report)
-    demand(np.array_equal(B, A.T), f"{(B != A.T).sum()} of {B.size} elements are wrong or missing.")
+    wrong, report = _of_tiles(kernel, 2, 3)
+    demand(not wrong, f"{wrong}.")
+    for down, right in untried_grids(Untried(kernel), (32, 32), (2, 3), sizes=(2, 3)):
+        wrong, _ = _of_tiles(kernel, down, right)
+        demand(not wrong, f"right with few blocks, and not with {down} x {right}: {wrong}.", "many-blocks")
     demand_whole_sectors(report)
     total = report.counters.total
-    enough = 2 * A.size // 8
+    enough = 2 * 64 * 96 // 8
     if total.global_sectors > enough:
         fail(f"B is right, but {total.global_sectors} sectors move in all.", "many-sectors")
     taken, least = total.shared_wavefronts, total.shared_wavefronts_ideal
@@ -62,6 +66,18 @@ def _turned(kernel: object) -> None:
     demand(taken <= least, text, "many-wavefronts")
     demand_parts(report.events, Load, "reads")
     demand_parts(report.events, Store, "writes")
+
+
+def _of_tiles(kernel: object, down: int, right: int) -> tuple[str, Report]:
+    """How many elements are wrong, in words, of a matrix of so many tiles, and the report."""
+    M, N = 32 * down, 32 * right
+    A = np.arange(M * N, dtype=np.float32).reshape(M, N, order="F")
+    B = np.full((N, M), np.nan, np.float32, order="F")
+    args = (A, B, np.int32(M), np.int32(N))
+    report = simulate(kernel, (down, right), (256,), args, max_steps=MOST_STEPS * (1 + down * right // 8))
+    demand_no_hazard(report)
+    count = int((B != A.T).sum())
+    return f"{count} of {B.size} elements are wrong or missing" * (count > 0), report
 
 
 def _three_types(answer: object) -> None:

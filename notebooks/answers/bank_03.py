@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from .common import (
     demand_no_hazard,
     demand_whole_sectors,
     fail,
+    for_each_count,
     k_tiles_on_their_way,
     kernel_and_numbers,
 )
@@ -56,15 +57,16 @@ def _is_right(args: tuple) -> bool:
     return np.array_equal(args[2], args[0] @ args[1].T)
 
 
-def _right(kernel: object, few: Sequence[tuple[int, int, int]] = FEW) -> list[list[Event]]:
-    """What the warps of one block do with MANY k-tiles, of a kernel that is right for many k-tiles and for these."""
+def _demand_ahead(kernel: object, few: Sequence[tuple[int, int, int]] = FEW) -> None:
+    """A kernel that is right for many k-tiles and for these few, and has a copy on its way during the math."""
     demand_kernel(kernel)
     # By itself: blocks that go on while others have ended take twice the time.
-    if (events := _events_if_right(kernel, [LONG])) and _events_if_right(kernel, few):
+    if (many := _events_if_right(kernel, [LONG])) and (two := _events_if_right(kernel, few[::-1])):
         for k_tiles in untried(kernel, 8, (1, 2, MANY)):
             _right_product(kernel, (32, 32, 8 * k_tiles))
-        return events
-    return [_right_product(kernel, shape) for shape in (ONE_BLOCK, *few, LONG)][-1].events
+    else:
+        *_, two, many = (_right_product(kernel, shape).events for shape in (ONE_BLOCK, *few, LONG))
+    for_each_count({MANY: many, 2: two}, partial(demand_overlap, launch=SMALL, part=0.5))
 
 
 def _right_product(kernel: object, shape: tuple[int, int, int]) -> Report:
@@ -94,16 +96,12 @@ def _four_orders(answer: object) -> None:
 
 
 def _wide_fragments(kernel: object) -> None:
-    demand_overlap(_right(kernel, FEW[1:]), MANY, SMALL, 0.5)
+    _demand_ahead(kernel, FEW[1:])
     report = _right_product(kernel, ONE_K_TILE)
     loads, enough = report.counters.total.shared_loads, 2 * 2 * 8 * 2  # of two warps, and two blocks
     text = f"the product is right, but {loads} loads from shared memory; {enough} do the same."
     demand(loads <= enough, text, "many-loads")
     demand_whole_sectors(report)
-
-
-def _fragments_ahead(kernel: object) -> None:
-    demand_overlap(_right(kernel), MANY, SMALL, 0.5)
 
 
 @cache
@@ -120,12 +118,12 @@ def _early(answer: object) -> None:
     writes, reads = _reported()
     demand(writer == writes, f"the thread that writes does not come from line {writer}.", "other-writer")
     demand(reader == reads, f"the thread that reads does not come from line {reader}.", "other-reader")
-    _fragments_ahead(kernel)
+    _demand_ahead(kernel)
 
 
 EXERCISES = {
     "03.11": _four_orders,
     "03.12": _wide_fragments,
-    "03.13": _fragments_ahead,
+    "03.13": _demand_ahead,
     "03.14": _early,
 }

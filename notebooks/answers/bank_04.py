@@ -19,8 +19,9 @@ from .common import (
     fail,
     is_whole,
     results_of,
+    untried_grids,
 )
-from .untried import untried
+from .untried import Untried
 
 # --------------------------------------------------------------------------- 04.11: who holds this element?
 
@@ -131,7 +132,8 @@ def _product(answer: object, columns: int, ldmatrix: int = 0) -> None:
     C, report = _multiplied(answer, A, B, columns)
     right = np.array_equal(C, (A.astype(np.float32) @ B.astype(np.float32)).astype(np.float16))
     demand(right, "right for one k-tile and one block, and wrong for more of them.", "only-one-block")
-    for k_tiles in untried(answer, 16, (1, 5)):
+    apart = Untried(answer)
+    for k_tiles in apart.k_tiles(16, (1, 5)):
         A, B = (
             random.integers(-1, 2, shape).astype(np.float16)
             for shape in ((16, 16 * k_tiles), (16 * k_tiles, columns))
@@ -139,6 +141,14 @@ def _product(answer: object, columns: int, ldmatrix: int = 0) -> None:
         sums, _ = _multiplied(answer, A, B, columns)
         text = f"right for 5 k-tiles, and wrong for {k_tiles}."
         demand(np.array_equal(sums, A.astype(np.float32) @ B.astype(np.float32)), text, "many-k-tiles")
+    for down, right in untried_grids(apart, (16, columns), (2, 3)):
+        A, B = (
+            random.integers(-4, 5, shape).astype(np.float16)
+            for shape in ((16 * down, 16), (16, columns * right))
+        )
+        sums, _ = _multiplied(answer, A, B, columns)
+        text = f"right with few blocks, and not with {down} x {right} of them."
+        demand(np.array_equal(sums, A.astype(np.float32) @ B.astype(np.float32)), text, "many-blocks")
     demand_tensor_cores(report, Launch((16, columns, 16), 32), 80 // 16, ldmatrix)
 
 

@@ -1,7 +1,7 @@
 """What the tests of several lessons share."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import NoReturn
 
@@ -9,23 +9,29 @@ import numpy as np
 
 from course_lib.check.gemm import Gemm
 from course_lib.check.job import Job
-from course_lib.check.verdict import MOST, ONE_BLOCK, CheckFailed, Verdict, check
+from course_lib.check.verdict import MOST, SMALL, CheckFailed, Verdict, check
 from course_lib.draw.pictures import sector_figure
 from cupy_or_sim.launch import Launch
 from ptxsim import Report, global_sectors
 from ptxsim.observe.events import BulkStore, Copy, Event, Store, Work, in_flight
 
-from .untried import untried
+from .untried import M, N, Untried
 
 MOST_STEPS = 250_000
 """Of one launch of a check: some two seconds, four times what the kernels of the lessons take."""
 
+Warps = list[list[Event]]
+"""What each warp of a block does."""
+
 K_TILES = (17, 4, MOST)
 """Of the launches with one block: a loop may end after 8 k-tiles, or after 16."""
 
-
 FEW = (1, 2, 3, 5)
 """Of the launches with several blocks."""
+BLOCKS = (3, 3)
+"""The most along M and along N of a launch of the check."""
+SEVERAL = SMALL[0][0]
+"""Of `Verdict.several`: an odd number, where MOST is an even one."""
 
 
 def demand(right: object, message: str, *causes: str) -> None:
@@ -121,13 +127,6 @@ def checked_gemm(answer: object, right: Launch, dtype: str = "float32") -> objec
     return checked(answer, right, dtype)[0]
 
 
-def checked_events(answer: object, right: Launch, dtype: str = "float32") -> tuple[object, list[list[Event]]]:
-    """The same, tried with no more k-tiles than the lessons' check, and what the warps of one block with MOST k-tiles
-    do; without wavefronts and sectors."""
-    kernel, verdict = checked(answer, right, dtype, ONE_BLOCK)
-    return kernel, verdict.events
-
-
 def checked(
     answer: object, right: Launch, dtype: str = "float32", k_tiles: Sequence[int] = K_TILES
 ) -> tuple[object, Verdict]:
@@ -146,15 +145,54 @@ def checked(
 
 
 def check_k_tiles(job: Job, max_steps: int, k_tiles: Sequence[int]) -> Verdict:
-    """The verdict on a kernel that is tried with these k-tiles, and with others where it treats them apart."""
-    tile_k = job.launch.tile[2]
-    more = untried(job.kernel, tile_k, (*FEW, *k_tiles))
+    """The verdict on a kernel that is tried with these k-tiles, and with others, or more blocks, where it treats them
+    apart."""
+    tile, apart = job.launch.tile, Untried(job.kernel)
+    more = apart.k_tiles(tile[2], (*FEW, *k_tiles))
+    grids = [] if job.launch.blocks else untried_grids(apart, tile, BLOCKS)
+    longest = max((*more, *(prod(grid) for grid in grids)), default=0)
     try:
-        return check(job, 0, max_steps * (1 + max(more, default=0) // MOST), (*more, *k_tiles))
+        return check(job, 0, max_steps * (1 + longest // MOST), (*more, *k_tiles), grids)
     except CheckFailed as error:
-        if error.hazards or not error.problem or error.problem.K // tile_k <= MOST:
+        if error.hazards or not error.problem:
             raise
-        raise CheckFailed(str(error), causes=("many-k-tiles",), problem=error.problem) from None
+        if error.problem.K // tile[2] > MOST:
+            raise CheckFailed(str(error), causes=("many-k-tiles",), problem=error.problem) from None
+        down, right = error.problem.tiles(job.launch)
+        if (down, right) not in grids:
+            raise
+        wrong = "".join(str(error).splitlines()[1:2])
+        text = f"right with few blocks, and not with {down} x {right} of them: {wrong}"
+        raise CheckFailed(text, causes=("many-blocks",), problem=error.problem) from None
+
+
+def untried_grids(
+    apart: Untried, tile: Sequence[int], tried: tuple[int, int], sizes: tuple[int, int] = (M, N)
+) -> list[tuple[int, int]]:
+    """(blocks along M, along N), of one row or column, for a kernel that treats a block or a C that is far out apart.
+    `tried`: the most along both; `sizes`: which parameters M and N are."""
+    down = apart.blocks({sizes[0]: 1 / tile[0], "%ctaid.x": 1.0}, tried[0])
+    right = apart.blocks({sizes[1]: 1 / tile[1], "%ctaid.y": 1.0}, tried[1])
+    return [*((blocks, 1) for blocks in down), *((1, blocks) for blocks in right)]
+
+
+def for_both_counts(verdict: Verdict, ask: Callable[[Warps, int], None]) -> None:
+    """Ask something of what the warps of a block do with MOST k-tiles, and then with SEVERAL, as `for_each_count`."""
+    for_each_count({MOST: verdict.events, SEVERAL: verdict.several.events}, ask)
+
+
+def for_each_count(warps: Mapping[int, Warps], ask: Callable[[Warps, int], None]) -> None:
+    """Ask something of what the warps of a block do with these numbers of k-tiles, some odd and some even. `ask` takes
+    one of them, and its k-tiles, and raises what is wrong."""
+    first = next(iter(warps))
+    for k_tiles, events in warps.items():
+        try:
+            ask(events, k_tiles)
+        except CheckFailed as error:
+            if k_tiles == first:
+                raise
+            text = f"with {first} k-tiles all is as asked, and with {k_tiles} not: {error}"
+            raise CheckFailed(text, causes=("other-count-of-k-tiles", *error.causes)) from None
 
 
 def _demand_own_tile(events: list[list[Event]], launch: Launch, dtype: str) -> None:

@@ -20,7 +20,10 @@ from .common import (
     demand_whole_sectors,
     fail,
 )
+from .untried import Untried
 
+COPIED = 64, 16
+"""Rows and columns of the k-tile of 01.1."""
 FLOATS = 8
 """In a sector."""
 TM, TN, TK = 64, 32, 16
@@ -43,19 +46,31 @@ def _copy_alone(kernel: object) -> None:
     """The first k-tile of each block. The part that was given reads each float in two warps, so that no thread can do
     with what it copied itself."""
     demand_kernel(kernel)
-    (tm, tk), blocks = (64, 16), 3
-    A = np.asfortranarray(np.arange(blocks * tm * tk, dtype=np.float32).reshape(blocks * tm, tk))
-    out = np.full(A.size, np.nan, np.float32)
-    report = simulate(kernel, (blocks,), (256,), (A, out, np.int32(len(A))), max_steps=MOST_STEPS)
-    demand_no_hazard(report)
-    tiles = [A[first : first + tm, ::-1] for first in range(0, len(A), tm)]
-    expected = np.concatenate([(tile + 2 * np.roll(tile, -32, axis=0)).ravel("F") for tile in tiles])
-    demand(np.array_equal(out, expected), f"{(out != expected).sum()} of {out.size} elements are wrong.")
-    _demand_sectors(report, 2 * A.size)
+    tm, tk = COPIED
+    wrong, report = _copied(kernel, 3)
+    demand(not wrong, f"{wrong}.")
+    for blocks in Untried(kernel).blocks({2: 1 / tm, "%ctaid.x": 1.0}, 3):
+        wrong, _ = _copied(kernel, blocks)
+        demand(not wrong, f"right with 3 blocks, and not with {blocks}: {wrong}.", "many-blocks")
+    _demand_sectors(report, 2 * 3 * tm * tk)
     for warp, events in enumerate(report.events):  # of the first block
         mine = sum(event.bytes for event in events if isinstance(event, Load)) // 4
         text = f"the numbers are right, but warp {warp} copies {mine:.0f} of the {tm * tk} floats."
         demand(mine == tm * tk // len(report.events), text, "other-share")
+
+
+def _copied(kernel: object, blocks: int) -> tuple[str, Report]:
+    """How many elements are wrong, in words, and the report."""
+    tm, tk = COPIED
+    A = np.asfortranarray(np.arange(blocks * tm * tk, dtype=np.float32).reshape(blocks * tm, tk))
+    out = np.full(A.size, np.nan, np.float32)
+    steps = MOST_STEPS * (1 + blocks // 8)
+    report = simulate(kernel, (blocks,), (256,), (A, out, np.int32(len(A))), max_steps=steps)
+    demand_no_hazard(report)
+    tiles = [A[first : first + tm, ::-1] for first in range(0, len(A), tm)]
+    expected = np.concatenate([(tile + 2 * np.roll(tile, -32, axis=0)).ravel("F") for tile in tiles])
+    count = int((out != expected).sum())
+    return f"{count} of {out.size} elements are wrong" * (count > 0), report
 
 
 def _rectangle(answer: object) -> None:

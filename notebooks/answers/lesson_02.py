@@ -19,6 +19,7 @@ from ptxsim.compiler import ENDS, Instruction, read_by, targets_of, written_by
 from ptxsim.observe.events import Arrive, Barrier, Copy, Event, Load, Work
 
 from .common import (
+    checked,
     checked_gemm,
     demand,
     demand_kernel,
@@ -26,6 +27,7 @@ from .common import (
     demand_parts,
     demand_whole_sectors,
     fail,
+    for_both_counts,
 )
 
 PIECES = 4  # of 1024 floats, in 02.1
@@ -109,7 +111,7 @@ def _two_roles(kernel: object) -> None:
     """A right product whose producer is one k-tile ahead of the consumers."""
     report = _watched(kernel, ROLES)
     try:
-        checked_gemm(kernel, ROLES)
+        _, verdict = checked(kernel, ROLES)
     except CheckFailed as error:
         if any(hazard.cause == "part-of-warps" for hazard in error.hazards):
             raise
@@ -122,9 +124,12 @@ def _two_roles(kernel: object) -> None:
             f"the product is right, but at barrier {both[0]} both sides wait for each other.",
             causes=("both-wait",),
         )
-    ahead = _k_tiles_ahead(report, ROLES)
+    for_both_counts(verdict, _demand_other_slot_filled)
+
+
+def _demand_other_slot_filled(events: list[list[Event]], k_tiles: int) -> None:
     demand(
-        ahead >= 1,
+        _k_tiles_ahead(events, k_tiles, ROLES) >= 1,
         "the product is right, but there are k-tiles of whose math nobody fills the other slot.",
         "nothing-on-its-way",
     )
@@ -206,12 +211,11 @@ def _bytes_of_k_tile(launch: Launch) -> int:
     return 4 * (tile_m + tile_n) * tile_k
 
 
-def _k_tiles_ahead(report: Report, launch: Launch) -> int:
+def _k_tiles_ahead(events: list[list[Event]], k_tiles: int, launch: Launch) -> int:
     """How many k-tiles are asked for beyond the one that is multiplied, for most of the math of each k-tile but the
     last, at the least: if only math took time, and every warp went on as far as the barriers let it."""
-    events = report.events
     moved, k_tile_bytes = 0.0, _bytes_of_k_tile(launch)
-    math_of_k_tile = [sum(map(_math, mine)) / K_TILES for mine in events]
+    math_of_k_tile = [sum(map(_math, mine)) / k_tiles for mine in events]
     ahead: dict[int, Counter[int]] = {}
     meeting: dict[int, list[tuple[int, bool]]] = {}
     at, done, running = [0] * len(events), [0.0] * len(events), len(events)
@@ -245,7 +249,7 @@ def _k_tiles_ahead(report: Report, launch: Launch) -> int:
         else:
             running -= 1
     most = {k_tile: max(math, key=math.__getitem__) for k_tile, math in ahead.items()}
-    return min((each for k_tile, each in most.items() if k_tile < K_TILES - 1), default=0)
+    return min((each for k_tile, each in most.items() if k_tile < k_tiles - 1), default=0)
 
 
 def _says_empty_at_once(events: list[Event]) -> bool:

@@ -1,17 +1,18 @@
 """The exercises of lesson 03."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from course_lib.check.gemm import Gemm
-from course_lib.check.verdict import MOST, CheckFailed
+from course_lib.check.verdict import CheckFailed, Verdict
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 from ptxsim.observe.events import Barrier, Commit, Copy, Event, Load, Store, Wait, Work, in_flight
 
-from .common import checked, demand, demand_kernel, fail, is_whole
+from .common import checked, demand, demand_kernel, fail, for_both_counts, is_whole
 from .untried import untried
 
 SMALL = Launch((64, 64, 16), 256)
@@ -161,14 +162,13 @@ def demand_overlap(all_events: list[list[Event]], k_tiles: int, launch: Launch, 
 
 def _two_buffers(answer: object) -> None:
     """A right product with the next k-tile on its way during the math of every turn."""
-    demand_overlap(_checked(answer), MOST, SMALL, 0.3)
+    for_both_counts(_checked(answer), partial(demand_overlap, launch=SMALL, part=0.3))
 
 
-def _checked(answer: object) -> list[list[Event]]:
-    """What the warps of one block with MOST k-tiles do, if the product is right and without a hazard; of a wrong one,
-    why a copy is read too early."""
+def _checked(answer: object) -> Verdict:
+    """The verdict, if the product is right and without a hazard; of a wrong one, why a copy is read too early."""
     try:
-        return checked(answer, SMALL)[1].events
+        return checked(answer, SMALL)[1]
     except CheckFailed as error:
         kernel = answer[0] if isinstance(answer, tuple) else answer
         if why := _told_apart(kernel, error):
@@ -223,7 +223,7 @@ def _fragments_ahead(answer: object) -> None:
     """As before, and each k-block's fragments are loaded before the math of the k-block before it."""
     kernel = answer[0] if isinstance(answer, tuple) else answer
     try:
-        events = _checked(answer)
+        verdict = _checked(answer)
     except CheckFailed as error:
         if hasattr(kernel, "code") and "= [&]" in kernel.code and not _unfinished(error):
             try:
@@ -240,7 +240,7 @@ def _fragments_ahead(answer: object) -> None:
         "the k-block before is multiplied.",
         "no-fragments-ahead",
     )
-    demand_overlap(events, MOST, SMALL, 0.5)
+    for_both_counts(verdict, partial(demand_overlap, launch=SMALL, part=0.5))
 
 
 def _unfinished(error: CheckFailed) -> bool:
@@ -249,7 +249,7 @@ def _unfinished(error: CheckFailed) -> bool:
     return bool(kinds & {"deadlock", "step-limit", "out-of-bounds", "beyond-shared-memory"})
 
 
-def _a_k_tile_ahead(all_events: list[list[Event]]) -> bool:
+def _a_k_tile_ahead(all_events: list[list[Event]], k_tiles: int) -> bool:
     """Whether each warp loads its part of the next k-tile, with plain loads, before it multiplies one."""
     tile_m, tile_n, tile_k = SMALL.tile
     fmas, part = tile_m * tile_n * tile_k // SMALL.threads, 4 * (tile_m + tile_n) * tile_k // len(all_events)
@@ -260,7 +260,7 @@ def _a_k_tile_ahead(all_events: list[list[Event]]) -> bool:
                 loaded += event.bytes
             elif isinstance(event, Work) and event.fma:
                 done += event.fma
-                if loaded < part * min(round(done / fmas) + 1, MOST):
+                if loaded < part * min(round(done / fmas) + 1, k_tiles):
                     return False
     return True
 
@@ -321,15 +321,20 @@ def _demand_a_tile_ahead(report: Report, tiles: int) -> None:
 
 def _taking_turns(answer: object) -> None:
     try:
-        events = checked(answer, SMALL)[1].events
+        verdict = checked(answer, SMALL)[1]
     except CheckFailed as error:
         if "k-tile-ahead" in error.causes:  # its hazard would point to a barrier
             raise CheckFailed(str(error), causes=error.causes) from None
         if hasattr(answer, "code") and _empty_behind_the_loop(answer):
             raise CheckFailed(str(error), causes=("behind-the-loop",)) from None
         raise
-    if not _a_k_tile_ahead(events):
-        _demand_both_between_barriers(events)
+    for_both_counts(verdict, _demand_both_at_once)
+
+
+def _demand_both_at_once(all_events: list[list[Event]], k_tiles: int) -> None:
+    """A k-tile is copied before another one is multiplied, or between the same barriers."""
+    if not _a_k_tile_ahead(all_events, k_tiles):
+        _demand_both_between_barriers(all_events)
 
 
 def _empty_behind_the_loop(kernel: object) -> bool:
@@ -342,8 +347,12 @@ def _empty_behind_the_loop(kernel: object) -> bool:
 
 
 def _one_ahead(answer: object) -> None:
+    for_both_counts(checked(answer, SMALL)[1], _demand_k_tile_ahead)
+
+
+def _demand_k_tile_ahead(all_events: list[list[Event]], k_tiles: int) -> None:
     text = "the product is right, but a k-tile is multiplied before the next one is copied: nothing is one ahead."
-    demand(_a_k_tile_ahead(checked(answer, SMALL)[1].events), text, "not-ahead")
+    demand(_a_k_tile_ahead(all_events, k_tiles), text, "not-ahead")
 
 
 def _padded_by_1(kernel: object) -> None:
@@ -352,7 +361,7 @@ def _padded_by_1(kernel: object) -> None:
     if shared != PADDED_BY_1:
         fail(f"the tiles take {shared} bytes, with columns of 129 floats {PADDED_BY_1}.", "other-padding")
     launch = Launch((128, 128, 8), 256)
-    demand_overlap(checked(kernel, launch)[1].events, MOST, launch, 0.3)
+    for_both_counts(checked(kernel, launch)[1], partial(demand_overlap, launch=launch, part=0.3))
 
 
 EXERCISES = {

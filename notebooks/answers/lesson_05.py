@@ -7,14 +7,14 @@ from math import ceil
 import numpy as np
 
 from course_lib.check.gemm import Gemm
-from course_lib.check.verdict import MOST, CheckFailed
+from course_lib.check.verdict import MOST, ONE_BLOCK, CheckFailed, Verdict
 from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import CompileError, Report
 from ptxsim.observe.events import Barrier, Copy, Event, Work, in_flight
 
-from .common import MOST_STEPS, checked_events, demand, fail, results_of
+from .common import MOST_STEPS, checked, demand, fail, for_both_counts, results_of
 
 SLOT = (128 + 64) * 32 * 2
 """Bytes of a slot in the rings of the exercises."""
@@ -31,11 +31,11 @@ LONG = 17
 Warps = list[list[Event]]
 
 
-def _ring(answer: object, stages: int) -> tuple[object, Warps]:
-    """The kernel, a right ring of so many slots, and what the warps of a block do with MOST k-tiles. What a loop did
+def _ring(answer: object, stages: int) -> tuple[object, Verdict]:
+    """The kernel, a right ring of so many slots, and the verdict on what the lessons' check tries. What a loop did
     before it was found endless is no finding."""
     try:
-        return checked_events(answer, Launch((128, 64, 32), 64, stages * SLOT), "float16")
+        return checked(answer, Launch((128, 64, 32), 64, stages * SLOT), "float16", ONE_BLOCK)
     except CheckFailed as error:
         endless = tuple(hazard for hazard in error.hazards if hazard.kind == "step-limit")
         if endless:
@@ -102,8 +102,8 @@ def _demand_full_hands(warps: Warps) -> None:
 
 def _four_slots(answer: object) -> None:
     """A right ring of four slots that has three k-tiles on their way: one that waits for more is right and slower."""
-    _, warps = _ring(answer, 4)
-    _demand_asked_for(warps, 4, MOST, ahead=3)
+    _, verdict = _ring(answer, 4)
+    for_both_counts(verdict, lambda warps, k_tiles: _demand_asked_for(warps, 4, k_tiles, ahead=3))
 
 
 def _for_every_length(answer: object, stages: int) -> Iterator[tuple[int, int, Warps]]:
@@ -160,14 +160,21 @@ def _turn(answer: object) -> None:
 def _printed(answer: object) -> None:
     """A right ring of three slots in which the next k-tile has been copied, or is on its way, before one is
     multiplied; it does not fit into two."""
-    kernel, warps = _ring(answer, 3)
+    kernel, verdict = _ring(answer, 3)
+    for_both_counts(verdict, _demand_another_slot_filled)
+    _, in_two = _one_block(kernel, 2, 4)
+    demand(not in_two.ok, "the product is right, and no k-tile ever lies in the third slot.", "two-slots")
+
+
+def _demand_another_slot_filled(warps: Warps, k_tiles: int) -> None:
+    """The next k-tile has been copied, or is on its way, before one is multiplied."""
     for events in warps:
         copied = multiplied = 0.0
         for event in events:
             if isinstance(event, Copy):
                 copied += event.bytes / (SLOT / len(warps))
             elif isinstance(event, Work) and event.mma:
-                ahead, wanted = round(copied - int(multiplied / MMA)), min(2, MOST - int(multiplied / MMA))
+                ahead, wanted = round(copied - int(multiplied / MMA)), min(2, k_tiles - int(multiplied / MMA))
                 demand(
                     ahead >= wanted,
                     "the product is right, but copy and math take turns: no k-tile is in another slot while one is "
@@ -175,8 +182,6 @@ def _printed(answer: object) -> None:
                     "in-turn",
                 )
                 multiplied += event.mma
-    _, in_two = _one_block(kernel, 2, 4)
-    demand(not in_two.ok, "the product is right, and no k-tile ever lies in the third slot.", "two-slots")
 
 
 def _slots(tile: tuple[int, int, int], latency: float, then_wait: bool, flop: float = 2) -> float:

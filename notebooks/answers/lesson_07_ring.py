@@ -1,6 +1,7 @@
 """The exercise of lesson 07 about a ring of full and empty barriers."""
 
 import re
+from collections.abc import Iterable
 
 from course_lib.check.gemm import Gemm
 from course_lib.check.mistakes import product, where_wrong
@@ -12,8 +13,8 @@ from ptxsim.clock import ALONE, Block
 from ptxsim.gpus import H100
 from ptxsim.observe.events import BulkCopy, Event, MbarrierWait, Wgmma
 
-from .common import demand, demand_all_landed, demand_kernel, fail
-from .untried import untried
+from .common import demand, demand_all_landed, demand_kernel, fail, untried_grids
+from .untried import Untried, untried
 
 SLOT = (64 + 256) * 64 * 2
 """Bytes of a slot in the rings of the exercises."""
@@ -64,6 +65,25 @@ def demand_more_k_tiles(
             raise CheckFailed(text, error.hazards, () if error.hazards else ("many-k-tiles",)) from None
 
 
+def demand_more_tiles(
+    kernel, tile: tuple[int, int, int], more: Iterable[tuple[tuple[int, int], int | None]], slots: int
+) -> None:
+    """A kernel that is right for few tiles of C is right for those that it treats apart. `more`: tiles along M and N,
+    and the blocks that share them out; None: one for each."""
+    for (down, right), blocks in more:
+        try:
+            run(kernel, tile, (down, right, 1), slots, blocks, MOST_STEPS * (1 + down * right // 4))
+        except CheckFailed as error:
+            found = f"{error.hazards[0].kind} at line {error.hazards[0].line}." if error.hazards else error
+            who = (
+                f"{down * right} blocks"
+                if blocks is None
+                else f"{down * right} tiles for {blocks} block{'s' * (blocks > 1)}"
+            )
+            text = f"right with few tiles of C, and not with {who}: {found}"
+            raise CheckFailed(text, causes=("many-blocks" if blocks is None else "many-tiles",)) from None
+
+
 def _demand_ring(report: Report, k_tiles: int, slots: int) -> None:
     """All slots are used, and the producer waits for nothing but its slot; that may be freed one k-tile later."""
     used = {event.mbarrier for mine in report.events for event in mine if isinstance(event, BulkCopy)}
@@ -74,8 +94,8 @@ def _demand_ring(report: Report, k_tiles: int, slots: int) -> None:
         ahead = fetched(report, k_tiles, multiplied) - multiplied
         demand(
             ahead >= free,
-            f"the product is right, but as long as k-tile {multiplied} is not multiplied, the producer fetches {ahead} "
-            f"k-tile{'s' * (ahead != 1)}, and there is room for {free}.",
+            f"the product is right, but with {slots} slots, as long as k-tile {multiplied} of {k_tiles} is not "
+            f"multiplied, the producer fetches {ahead} k-tile{'s' * (ahead != 1)}, and there is room for {free}.",
             "not-ahead",
         )
 
@@ -125,14 +145,18 @@ def _ring(answer: object) -> None:
     source = re.sub(r"\bSLOTS\s*=\s*3\b", "SLOTS = 2", answer.code)
     two_slots = cupy_on_numpy.RawKernel(source, answer.name, options=answer.options)
     try:
-        run(two_slots, (64, 256, 64), (1, 1, 5), 2, None)
+        of_two = run(two_slots, (64, 256, 64), (1, 1, 4), 2, None)
     except CheckFailed as error:
         found = error.hazards[0].kind if error.hazards else "wrong numbers"
         cause = "stuck-with-two-slots" if found == "deadlock" else "fixed-slots"
         fail(f"right for three slots, and {found} for SLOTS = 2.", cause)
     demand_more_k_tiles(answer, (64, 256, 64), (1, 1), (1, 2, 7), 3, None)
+    grids = untried_grids(Untried(answer), (64, 256), (2, 2))
+    demand_more_tiles(answer, (64, 256, 64), ((grid, None) for grid in grids), 3)
     _demand_ring(report, 7, 3)
-    demand_no_wait_for_landing(report)
+    _demand_ring(of_two, 4, 2)
+    for each in report, of_two:
+        demand_no_wait_for_landing(each)
 
 
 EXERCISES = {

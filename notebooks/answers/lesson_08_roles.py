@@ -1,16 +1,30 @@
 """The exercises of lesson 08 about blocks that stay, and about clusters."""
 
 import re
+from collections.abc import Iterator
 
 from cupy_or_sim.simulate import compiled
 from ptxsim import Report
 from ptxsim.observe.events import BulkCopy, Event, MbarrierWait, Store
 
 from .common import demand, demand_kernel, fail
-from .lesson_07_ring import SLOT, demand_more_k_tiles, demand_no_wait_for_landing, fetched, flights, run
+from .lesson_07_ring import (
+    SLOT,
+    demand_more_k_tiles,
+    demand_more_tiles,
+    demand_no_wait_for_landing,
+    fetched,
+    flights,
+    run,
+)
+from .untried import M, N, Untried
 
 TILES, K_TILES, SLOTS = 2, 3, 3
 """Of the block that stays, while its first store is held."""
+MANY_TILES = 4
+"""The most tiles of a launch that each answer gets."""
+EVEN = (2, 2, 2)
+"""Tiles along M and N, and k-tiles, of another launch of it."""
 LONG = 13
 """K-tiles of the longest launch: a loop that ends after 8 or 12 is no loop over all of K."""
 
@@ -21,11 +35,11 @@ def _before_its_store(events: list[Event]) -> list[Event]:
     return events if first is None else [*events[:first], MbarrierWait(mbarrier=-1, ahead=0)]
 
 
-def _ahead_of_the_store(report: Report) -> int:
+def _ahead_of_the_store(report: Report, tiles: int, k_tiles: int) -> int:
     """How many k-tiles of the second tile are fetched while the first one's store has not begun."""
     copies = sum(isinstance(event, BulkCopy) for mine in report.events for event in mine)
     asked_for = flights([_before_its_store(mine) for mine in report.events])
-    return asked_for * TILES * K_TILES // copies - K_TILES
+    return asked_for * tiles * k_tiles // copies - k_tiles
 
 
 def _demand_its_share(report: Report, tiles: int) -> None:
@@ -50,20 +64,35 @@ def _stays(answer: object) -> None:
     tile = (64, 256, 64)
     report = run(answer, tile, (1, TILES, K_TILES), SLOTS, 1)
     demand_no_wait_for_landing(report)
-    run(answer, tile, (2, 2, 2), SLOTS, 1)
+    even = run(answer, tile, EVEN, SLOTS, 1)
     _demand_its_share(run(answer, tile, (3, 1, 1), SLOTS, 2), tiles=2)
     run(answer, tile, (1, 1, LONG), SLOTS, 3)
     demand_more_k_tiles(answer, tile, (1, 1), (1, 2, K_TILES, LONG), SLOTS, 3)
+    demand_more_tiles(answer, tile, _more_tiles(answer, tile), SLOTS)
+    _demand_next_tile_ahead(report, TILES, K_TILES)
+    _demand_next_tile_ahead(even, 4, EVEN[2])
+
+
+def _more_tiles(kernel: object, tile: tuple[int, int, int]) -> Iterator[tuple[tuple[int, int], int]]:
+    """Tiles along M and N, and blocks, for a kernel that treats some number of tiles, or a block, apart."""
+    apart, (of_m, of_n) = Untried(kernel), (1 / tile[0], 1 / tile[1])
+    yield from (((tiles, 1), 1) for tiles in apart.blocks({M: of_m}, MANY_TILES))
+    yield from (((1, tiles), 1) for tiles in apart.blocks({M: of_m, N: of_n, "%ctaid.x": 1.0}, MANY_TILES))
+    yield from (((1, blocks), blocks) for blocks in apart.blocks({"%ctaid.x": 1.0}, MANY_TILES))
+
+
+def _demand_next_tile_ahead(report: Report, tiles: int, k_tiles: int) -> None:
+    """The next tile's copies are asked for as soon as the ring has room."""
     demand(
-        fetched(report, TILES * K_TILES, K_TILES - 1) > K_TILES,
-        "the product is right, but no copy of the next tile is asked for while the last k-tile of a tile is "
-        "multiplied, although a slot is free.",
+        fetched(report, tiles * k_tiles, k_tiles - 1) > k_tiles,
+        f"the product is right, but with {k_tiles} k-tiles a tile no copy of the next tile is asked for while the last "
+        "one is multiplied, although a slot is free.",
         "not-ahead",
     )
-    ahead = _ahead_of_the_store(report)
+    ahead = _ahead_of_the_store(report, tiles, k_tiles)
     demand(
-        ahead >= K_TILES,
-        f"the product is right, but when a tile's store begins, {max(ahead, 0)} of the next tile's {K_TILES} k-tiles "
+        ahead >= k_tiles,
+        f"the product is right, but when a tile's store begins, {max(ahead, 0)} of the next tile's {k_tiles} k-tiles "
         "are asked for, and the ring has room for all of them.",
         "not-ahead",
     )
@@ -75,6 +104,10 @@ def _pair(answer: object) -> None:
     run(answer, (128, 256, 64), (1, 2, 3), 2, 2)
     run(answer, (128, 256, 64), (1, 3, 1), 2, 2)
     demand_more_k_tiles(answer, (128, 256, 64), (1, 2), (1, 3), 2, 2)
+    apart = Untried(answer)
+    along_n = (((1, tiles), 2) for tiles in apart.blocks({N: 1 / 256}, 3))
+    pairs = (((pairs, 1), 2 * pairs) for pairs in apart.blocks({M: 1 / 128, "%ctaid.x": 1 / 2}, 1))
+    demand_more_tiles(answer, (128, 256, 64), (*along_n, *pairs), 2)
     if ".multicast::cluster" not in compiled(answer).ptx:
         fail("right, but each block loads all of B for itself alone.", "not-shared")
 

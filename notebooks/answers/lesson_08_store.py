@@ -3,11 +3,11 @@
 import re
 
 from course_lib.check.gemm import Gemm
-from course_lib.check.verdict import CheckFailed
+from course_lib.check.verdict import ONE_BLOCK, CheckFailed
 from cupy_or_sim.launch import Launch
 from ptxsim.observe.events import BulkStore, Event
 
-from .common import MOST_STEPS, checked_events, demand, fail
+from .common import MOST_STEPS, checked, demand, fail
 
 LAUNCH = Launch((64, 256, 64), 128, (64 * 64 + 256 * 64 + 64 * 64) * 2 + 64)
 """In shared memory: a k-tile of A and of B, one box of C, a barrier."""
@@ -16,13 +16,13 @@ LAUNCH = Launch((64, 256, 64), 128, (64 * 64 + 256 * 64 + 64 * 64) * 2 + 64)
 def _box_by_box(answer: object) -> None:
     """A right kernel whose copy engine writes C, and which waits for it before it ends."""
     try:
-        kernel, warps = checked_events(answer, LAUNCH, "float16")
+        kernel, verdict = checked(answer, LAUNCH, "float16", ONE_BLOCK)
     except CheckFailed as error:
         # Stores by all threads are more work than a check allows: what then ends it is no loop without end.
         if any(hazard.kind == "step-limit" for hazard in error.hazards):
             _demand_stored_once(_of_one_block(answer))
         raise
-    _demand_stored_once(warps)
+    _demand_stored_once(verdict.events)
     code = re.sub(r"//[^\n]*", "", kernel.code)
     if not re.search(r"TensorMap\s+C\b", code):
         fail("the product is right, but C comes as a pointer in place of a map.", "pointer")

@@ -1,81 +1,259 @@
-"""Numbers of k-tiles that a kernel treats apart from those that were tried: `if (k_tiles > 64) return;`, or a loop that
-ends after 12. The constants with which K and the counters of its loops are compared say which."""
+"""Sizes that a kernel treats apart from those that were tried: `if (k_tiles > 64) return;`, a loop that ends after 12,
+`if (blockIdx.x > 8) return;`. The constants with which sizes, places of blocks and counters of loops are compared say
+which."""
 
-from collections.abc import Collection, Iterator
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
+from math import prod
 
 import numpy as np
 
 from cupy_or_sim.simulate import compiled
-from ptxsim.compiler import Instruction, read_by, written_by
-from ptxsim.ptx.program import Address, Immediate
+from ptxsim.compiler import Instruction, read_by, targets_of, written_by
+from ptxsim.ptx.opcode import Opcode
+from ptxsim.ptx.program import Address, Immediate, Register, Special, Variable
 
-K = 5
+M, N, K = 3, 4, 5
 """Of a GEMM kernel's parameters (A, B, C, M, N, K)."""
 MOST = 70
-"""More k-tiles are not tried: they would take seconds."""
+"""More k-tiles, or blocks, are not tried: they would take seconds."""
+MOVED = {"mov", "selp"}
 COPIED = {"mov", "cvt", "add", "sub"}
-MADE_OF = COPIED | {"and", "or", "shl", "shr", "mul", "div", "rem", "min", "max", "neg", "not"}
+PRODUCT = {"mul", "mad"}
+MADE_OF = COPIED | PRODUCT | {"and", "or", "shl", "shr", "div", "rem", "min", "max", "neg", "not"}
 COMPARED = {"setp", "min", "max"}
+ROOTS = COMPARED | MADE_OF | MOVED
 
-Columns = dict[int, float]
-"""Register -> how many columns of A one of what it counts has: 1 of K, 16 of a number of k-tiles of 16 columns."""
+Starts = Mapping[int | str, float]
+"""A parameter's number, or a special register -> how many pieces one of what it counts is: 1/16 if these are k-tiles,
+and it counts their columns."""
+Counted = dict[int, float]
+"""Register -> the same."""
 
 
 def untried(kernel: object, tile_k: int, tried: Collection[int], size: int = K) -> list[int]:
-    """Numbers of k-tiles, up to MOST, at a constant that K or a loop's counter is compared with, and not `tried`: above
-    all of these, or one that is asked for by itself. None for nearly every kernel. One that does not matter costs a
-    launch, and is no finding. `size`: which parameter K is; of pieces of one column, how many there are."""
-    program = compiled(kernel).code.program
-    if len(program.params) <= size:
-        return []
-    roots = COMPARED | MADE_OF | {"ld"}
-    of_counts = [each for each in program.instructions if each.opcode.root in roots]
-    columns = _columns(of_counts, program.params[size])
-    found = set()
-    for each in of_counts:
-        known = columns.keys() & set(read_by(each)) if each.opcode.root in COMPARED else ()
-        # of ~k_tiles and -24 as well
-        at = {int(abs(each_of) * columns[one] // tile_k) for one in known for each_of in _constants(each)}
+    """`Untried.k_tiles` of a kernel. `size`: which parameter K is; of pieces of one column, how many there are."""
+    return Untried(kernel).k_tiles(tile_k, tried, size)
+
+
+class _Step:
+    """An instruction that makes or compares numbers."""
+
+    def __init__(self, pc: int, each: Instruction) -> None:
+        self.pc, self.each, self.root = pc, each, each.opcode.root
+        self.made, self.read = written_by(each), read_by(each)
+
+    @cached_property
+    def constants(self) -> list[int]:
+        return [_value(one) for one in self.each.operands[1:] if isinstance(one, Immediate)]
+
+    @property
+    def itself(self) -> bool:
+        """Whether what is compared is asked for by itself."""
+        return self.each.opcode.has("eq") or self.each.opcode.has("ne")
+
+
+def _counts(opcode: Opcode) -> bool:
+    """Whether it may make or compare whole numbers."""
+    if opcode.root == "ld":
+        return opcode.has("param")
+    return opcode.root in ROOTS and ".f" not in opcode.text
+
+
+class Untried:
+    """What a kernel makes of numbers, and compares: which sizes it treats apart. None, for nearly every kernel; one
+    that does not matter costs a launch, and is no finding. `threads`: of a block."""
+
+    def __init__(self, kernel: object, threads: int = 1) -> None:
+        self.program, self.threads = compiled(kernel).code.program, threads
+        self.steps = [
+            _Step(pc, one) for pc, one in enumerate(self.program.instructions) if _counts(one.opcode)
+        ]
+        self.touching: dict[int, list[_Step]] = {}
+        for step in self.steps:
+            for register in {*step.made, *step.read}:
+                self.touching.setdefault(register, []).append(step)
+
+    def k_tiles(self, tile_k: int, tried: Collection[int], size: int = K) -> list[int]:
+        """Numbers of k-tiles, up to MOST, at a constant that K or a loop's counter is compared with, and not `tried`:
+        above all of these, or one that is asked for by itself."""
         # a counter may be compared before it counts the turn that begins
-        above = {number + more for number in at for more in range(3) if number + more > max(tried)}
-        found |= above | (at if each.opcode.has("eq") or each.opcode.has("ne") else set())
-    return sorted(number for number in found - {*tried} if 0 < number <= MOST)
+        return self._apart({size: 1 / tile_k}, tried, (0, 1, 2))
+
+    def blocks(self, starts: Starts, tried: int) -> list[int]:
+        """The same of blocks, or of tiles that one block makes: so many that one lies behind the constant. `starts`:
+        what counts them, such as "%ctaid.x"; `tried`: the most that were."""
+        return self._apart(starts, range(1, tried + 1), (2,))
+
+    def places_by(self, starts: Starts) -> bool:
+        """Whether a place in the memory of a block or a thread follows from one of these: there may be one for each
+        piece, and for so many pieces only."""
+        counted = self._counted(starts)
+        own = (each for each in self.program.instructions if {"shared", "local"} & {*each.opcode.modifiers})
+        bases = (one.base for each in own for one in each.operands if isinstance(one, Address))
+        return any(isinstance(base, Register) and base.index in counted for base in bases)
+
+    def _apart(self, starts: Starts, tried: Collection[int], behind: Collection[int]) -> list[int]:
+        """Numbers of pieces so far `behind` a constant, where these are more than were tried; or at one that is asked
+        for by itself."""
+        counted, found = self._counted(starts), set()
+        for pieces, itself in (*self._constants(counted), *self._constants_beside(counted)):
+            found |= {pieces + more for more in behind if pieces + more > max(tried)}
+            found |= {pieces} if itself else set()
+        return sorted(number for number in found - {*tried} if 0 < number <= MOST)
+
+    @cached_property
+    def _places(self) -> set[int]:
+        """Registers that hold the place of a thread or block, the size of a block or grid, where an array begins, and
+        what is made of these alone: added to a count they change nothing of what it counts."""
+        found: set[int] = set()
+        for step in self.steps:
+            begins = any(isinstance(one, Special | Variable) for one in step.each.operands)
+            if step.root in MADE_OF and (begins or step.read) and found.issuperset(step.read):
+                found.update(step.made)
+        return found
+
+    def _counted(self, starts: Starts) -> Counted:
+        """Of the registers that hold one of these, what is made of it, and what is compared with that."""
+        params, found = self.program.params, Counted()
+        for key, one in starts.items():
+            name = key if isinstance(key, str) else "".join(each.name for each in params[key : key + 1])
+            found |= dict.fromkeys(self._holding.get(name, ()), one)
+        waiting = deque(found)
+        while waiting:
+            for step in self.touching[waiting.popleft()]:
+                for register, one in self._told_by(step, found):
+                    if register not in found:
+                        found[register] = one
+                        waiting.append(register)
+        return found
+
+    @cached_property
+    def _holding(self) -> dict[str, list[int]]:
+        """Name of a parameter, or of a special register -> the registers that it is read to."""
+        found: dict[str, list[int]] = {}
+        for step in self.steps:
+            for one in step.each.operands[1:]:
+                named = one.base if isinstance(one, Address) else one
+                if isinstance(named, Special | Variable):
+                    found.setdefault(named.name, []).extend(step.made)
+        return found
+
+    @cached_property
+    def _threads(self) -> Counted:
+        """A number of blocks times the threads of a block counts these."""
+        return dict.fromkeys(self._holding.get("%ntid.x", ()), 1 / self.threads)
+
+    def _told_by(self, step: _Step, counted: Counted) -> Iterator[tuple[int, float]]:
+        """The registers that count pieces because of this instruction, and how many."""
+        known = [counted[register] for register in step.read if register in counted]
+        if step.root in MADE_OF and known and all(one in counted or one in self._places for one in step.read):
+            one = _of_what_is_made(step, counted, self._threads)
+            yield from ((register, one) for register in step.made)
+        if step.root in COPIED and step.made and step.made[0] in counted:
+            before = [register for register in step.read if register not in self._places]
+            if len(before) == 1:  # a counter, before it is the next one
+                yield before[0], counted[step.made[0]]
+        if step.root in COMPARED and known:
+            yield from ((register, min(known)) for register in step.read)
+
+    def _constants(self, counted: Counted) -> Iterator[tuple[int, bool]]:
+        """The constants with which these registers are compared, in pieces, and whether for one by itself."""
+        for step in self.steps:
+            known = [counted[register] for register in step.read if register in counted]
+            if step.root in COMPARED and known:
+                # of ~k_tiles and -24 as well
+                yield from ((_whole(abs(value) * min(known)), step.itself) for value in step.constants)
+
+    def _constants_beside(self, counted: Counted) -> Iterator[tuple[int, bool]]:
+        """The same of counters that stand beside one of these in its loop, and are compared with nothing else."""
+        counters = list(self._counters())
+        plain = [(step, by) for step, by in counters if by and not counted.keys() & {*step.made, *step.read}]
+        limited = [(step, by, limits) for step, by in plain if (limits := self._limits(step))]
+        if not limited:
+            return
+        a_turn = {
+            self._loop(step.pc): by * counted[step.made[0]] if by else 1.0
+            for step, by in counters
+            if step.made[0] in counted
+        }
+        for step, by, limits in limited:
+            if pieces := a_turn.get(self._loop(step.pc)):
+                yield from ((_whole(far / by * pieces), itself) for far, itself in limits)
+
+    def _counters(self) -> Iterator[tuple[_Step, int]]:
+        """Instructions that add to what they read, at once or by a copy, and how much; 0 if that is no constant."""
+        for step in self.steps:
+            if step.root in ("add", "sub") and step.read:
+                back = (
+                    one for one in self.touching[step.made[0]] if one.root == "mov" and one.read == step.made
+                )
+                itself = {*step.made, *(made for one in back for made in one.made)} & {*step.read}
+                if itself:
+                    by = step.constants or [
+                        value for one in {*step.read} - itself for value in self._moved(one)
+                    ]
+                    yield step, max(map(abs, by), default=0)
+
+    def _limits(self, counter: _Step) -> list[tuple[int, bool]]:
+        """How far a counter may be from where it began when it is compared, and whether that is asked for by itself."""
+        registers = {*counter.made, *counter.read}
+        begins = [value for one in registers for value in self._moved(one)]
+        compares = [step for one in registers for step in self.touching[one] if step.root in COMPARED]
+        return [
+            (abs(value - first), step.itself)
+            for step in compares
+            for value in step.constants
+            for first in begins
+        ]
+
+    def _moved(self, register: int, deep: int = 2) -> list[int]:
+        """The constants that come to a register, also by copies."""
+        moves = [one for one in self.touching[register] if one.root in MOVED and one.made == [register]]
+        found = [value for one in moves for value in one.constants]
+        sources = [other for one in moves for other in one.read if deep]
+        return found + [value for other in sources for value in self._moved(other, deep - 1)]
+
+    def _loop(self, pc: int) -> tuple[int, int] | None:
+        """The first and the last instruction of the innermost loop around an instruction."""
+        around = [(last - first, (first, last)) for first, last in self._loops if first <= pc <= last]
+        return min(around)[1] if around else None
+
+    @cached_property
+    def _loops(self) -> list[tuple[int, int]]:
+        jumps = ((pc, targets_of(each)) for pc, each in enumerate(self.program.instructions))
+        return [(first, pc) for pc, targets in jumps for first in targets if first <= pc]
 
 
-def _columns(instructions: list[Instruction], size: object) -> Columns:
-    """Of the registers that hold K, what is made of it alone, and what is compared with that."""
-    columns: Columns = {}
-    before = -1
-    while len(columns) > before:
-        before = len(columns)
-        for each in instructions:
-            for register, one in _told_by(each, size, columns):
-                columns.setdefault(register, one)
-    return columns
+def _of_what_is_made(step: _Step, counted: Counted, threads: Counted) -> float:
+    """How many pieces one of it is: of a count times a constant, so many less."""
+    operands = step.each.operands[1:]
+    factors, added = (operands[:2], operands[2:]) if step.root in PRODUCT else ((), operands)
+    known = [counted[one.index] for one in added if isinstance(one, Register) and one.index in counted]
+    if any(isinstance(one, Register) and one.index in counted for one in factors):
+        known.append(prod(_of_factor(one, threads | counted) for one in factors))
+    return min(known) * _times(step)
 
 
-def _told_by(each: Instruction, size: object, columns: Columns) -> Iterator[tuple[int, float]]:
-    """The registers that count columns because of this instruction, and how many."""
-    root, made, read = each.opcode.root, written_by(each), read_by(each)
-    known = [columns[register] for register in read if register in columns]
-    if root == "ld" and any(isinstance(one, Address) and one.base == size for one in each.operands):
-        yield from ((register, 1.0) for register in made)
-    if root in MADE_OF and known and len(known) == len(read):
-        yield from ((register, min(known) * _times(each)) for register in made)
-    if root in COPIED and len(read) == 1 and made and made[0] in columns:
-        yield read[0], columns[made[0]]  # a counter, before it is the next one
-    if root in COMPARED and known:
-        yield from ((register, min(known)) for register in read)
+def _of_factor(one: object, counted: Counted) -> float:
+    if isinstance(one, Immediate):
+        return 1 / max(abs(_value(one)), 1)
+    return counted.get(one.index, 1.0) if isinstance(one, Register) else 1.0
 
 
-def _times(each: Instruction) -> float:
-    """What is made of a count by a constant counts so many times as many columns."""
-    root, constants = each.opcode.root, _constants(each)
-    if root not in ("shl", "shr", "mul", "div") or not constants:
+def _times(step: _Step) -> float:
+    """What is made of a count by a constant counts so many times as many."""
+    if step.root not in ("shl", "shr", "div") or not step.constants:
         return 1.0
-    by = float(2 ** min(constants[0], 64) if root in ("shl", "shr") else max(constants[0], 1))
-    return by if root in ("shr", "div") else 1 / by
+    by = float(max(step.constants[0], 1) if step.root == "div" else 2 ** min(step.constants[0], 64))
+    return 1 / by if step.root == "shl" else by
 
 
-def _constants(each: Instruction) -> list[int]:
-    return [int(one.value(np.dtype(np.int64))[0]) for one in each.operands[1:] if isinstance(one, Immediate)]
+def _value(constant: Immediate) -> int:
+    return int(constant.value(np.dtype(np.int64))[0])
+
+
+def _whole(pieces: float) -> int:
+    """Whole ones; of 1/3 of 9 columns three."""
+    return int(round(pieces, 6))

@@ -121,6 +121,11 @@ WRONG_ANSWERS = {
     ],
     "04.12": [
         (
+            "no block beyond the ninth",
+            [("float d[4]", "if (blockIdx.x > 8) return; float d[4]")],
+            "with fewer blocks it is right",
+        ),
+        (
             "sums by hand",
             [
                 (

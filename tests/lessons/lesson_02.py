@@ -239,6 +239,11 @@ WRONG_ANSWERS = {
         ("endless loop", [("++k_tile", "k_tile += 0")], "a loop does not end"),
     ],
     "02.3": [
+        ("ahead for an even number of k-tiles only", [
+            ("k_tile % SLOTS", "K / TK % 2 ? 0 : k_tile % SLOTS"),
+            ("k_tile >= SLOTS", "k_tile >= (K / TK % 2 ? 1 : SLOTS)"),
+            ("k_tile + SLOTS <", "k_tile + (K / TK % 2 ? 1 : SLOTS) <"),
+        ], "an even number or an odd one"),
         ("no wait for the copies", [("wait_all();", "")], "wait for its own copies"),
         ("full before the wait", [("        wait_all();\n" + SAY_FULL, SAY_FULL + "        wait_all();\n")],
          "first the wait, then the barrier"),
