@@ -14,10 +14,13 @@ from ptxsim import Report
 from ptxsim.observe.events import Load
 
 from .common import demand, demand_kernel, demand_no_hazard
+from .untried import Untried
 
-COLUMNS = 128, 256, 200, 2100, 1
-"""Of the rows that are tried: the author's own size first, then whole pieces, then what is left over: of 17 pieces, and
-of one."""
+COLUMNS = 128, 256, 200, 1000, 1
+"""Of the rows that are tried: the author's own size first, then whole pieces, then what is left over: of eight pieces,
+and of one."""
+MANY = 2100
+"""Of one more row, of 17 pieces, for a kernel that has a place for each piece."""
 ROWS, THREADS = 2, 128
 UNWRITTEN = np.uint32(0x7FC0_5EED)
 """What y is full of: a NaN that no arithmetic gives."""
@@ -25,7 +28,7 @@ UNWRITTEN = np.uint32(0x7FC0_5EED)
 
 def _running_sums(kernel: object) -> None:
     demand_kernel(kernel)
-    for columns in COLUMNS:
+    for columns in (*COLUMNS, *_more_columns(kernel)):
         x = np.random.default_rng(9).integers(-3, 4, (ROWS, columns)).astype(np.float32)
         y = np.full(x.shape, UNWRITTEN).view(np.float32)
         report = simulate(kernel, (ROWS,), (THREADS,), (x, y, np.int32(columns)))
@@ -42,6 +45,13 @@ def _running_sums(kernel: object) -> None:
             f"with {columns} columns y{first} is the first of {wrong.sum()} sums that are wrong.",
         )
         _demand_shared_work(report, columns)
+
+
+def _more_columns(kernel: object) -> list[int]:
+    """Of rows for a kernel that treats a number of pieces apart, or has a place in shared memory for each."""
+    apart, of_columns = Untried(kernel), {2: 1 / THREADS}
+    numbers = apart.k_tiles(THREADS, {columns // THREADS for columns in COLUMNS}, *of_columns)
+    return [*(THREADS * pieces for pieces in numbers), *([MANY] if apart.places_by(of_columns) else [])]
 
 
 def _demand_shared_work(report: Report, columns: int) -> None:
