@@ -21,7 +21,7 @@ from urllib.parse import quote, urlsplit
 from tornado.http1connection import HTTP1Connection, HTTP1ServerConnection
 from tornado.httpserver import HTTPServer
 from tornado.iostream import IOStream, StreamClosedError
-from tornado.web import Application, RequestHandler, stream_request_body
+from tornado.web import Application, HTTPError, RequestHandler, stream_request_body
 
 from . import files
 from .limits import Limits
@@ -296,12 +296,14 @@ class Compiler(Answers):
             self.set_header("Cross-Origin-Resource-Policy", "cross-origin")
 
     async def options(self) -> None:
-        """A browser asks before a page of another origin may."""
+        """A browser asks before a page of another origin may; nobody else has a reason."""
+        if not self._named_origin():
+            raise HTTPError(405)
         allowed = {
             "Access-Control-Allow-Methods": "GET, POST",
             "Access-Control-Allow-Headers": "Content-Type",
         }
-        await self.send(204, allowed | {"Access-Control-Max-Age": "600"} if self._named_origin() else {})
+        await self.send(204, allowed | {"Access-Control-Max-Age": "600"})
 
     async def get(self) -> None:
         said = await self.served.pool.compiler()
