@@ -48,6 +48,11 @@ class Results:
         )
 
     @property
+    def kernels(self) -> tuple[Row, ...]:
+        """The rows without those of cuBLAS."""
+        return tuple(row for row in self.rows if row.label != CUBLAS)
+
+    @property
     def _known(self) -> list[Speed]:
         return [row for row in self.rows if has_speed(row)]
 

@@ -239,6 +239,7 @@ def test_cublas_beside_kernels_is_that_of_their_run(folder):
     records.write(path, record)
     results = benchmark(gemm, KERNELS)
     naive, tiled, last, other = results.rows
+    assert results.kernels == (naive, tiled)
     assert (last.label, last.tflops, other.label, other.tflops) == ("cuBLAS", 52.0, "cuBLAS", 45.0)
     assert naive.origin == last.origin != tiled.origin == other.origin
     assert naive.tflops / last.tflops == naive.of_cublas and tiled.tflops / other.tflops == tiled.of_cublas
