@@ -23,10 +23,12 @@ LONG_ONLY = (
     "tests/browser/test_book.py",
     "tests/browser/test_lab.py",
     "tests/tools/classroom/test_walk.py",
+    "tests/tools/classroom/test_classroom.py::test_hostile_submissions_hold_up_nobody",
     "tests/ptxsim/compiler/test_cache.py::test_all_that_ships_is_what_the_compiler_makes_now",
     "tests/ptxsim/compiler/test_cache.py::test_an_unedited_lesson_runs_without_nvrtc",
 )
-"""With every lesson each takes minutes, half an hour together: in `make long`, not in `make rest`."""
+"""With every lesson each takes minutes, half an hour together, and one has a minute by the clock: in `make long`, not
+in `make rest`."""
 
 
 def key(item: pytest.Item) -> str:
