@@ -1,7 +1,7 @@
 // The order of what a search finds: lessons first, then what deepens and exercises them, then the other pages; within
 // each, first where the words stand most often. Sphinx puts this text into its search in place of its own numbers.
 
-const BY_PLACE = [[/^notebooks\/\d/, 30_000], [/^notebooks\//, 20_000], [/^docs\/(glossary|card|how-a-lesson)/, 10_000]];
+const BY_PLACE = [[/^notebooks\/\d/, 30_000], [/^notebooks\//, 20_000], [/^docs\/(glossary|how-a-lesson-works)/, 10_000]];
 
 function occurrences(page) {
   const query = new URLSearchParams(location.search).get("q") ?? "";
