@@ -105,9 +105,10 @@ def _in_line(processes: Iterable[int]) -> float:
     """Seconds that threads of these processes waited for a processor; 0 where the system does not count them."""
     waited = 0
     for each in processes:
-        for thread in Path(f"/proc/{each}/task").glob("*/schedstat"):
-            with contextlib.suppress(OSError):
-                waited += int(thread.read_text().split()[1])
+        with contextlib.suppress(OSError):  # it may have ended meanwhile
+            for thread in Path(f"/proc/{each}/task").iterdir():
+                with contextlib.suppress(OSError):  # and so may a thread
+                    waited += int((thread / "schedstat").read_text().split()[1])
     return waited / 1e9
 
 

@@ -459,6 +459,18 @@ def test_who_waits_for_a_processor_takes_nothing(monkeypatch):
             each.wait()
 
 
+def test_processes_that_end_while_they_are_measured_disturb_nobody():
+    starts = "import os\nwhile True: os.waitpid(os.spawnlp(os.P_NOWAIT, 'true', 'true'), 0)"
+    with subprocess.Popen([sys.executable, "-c", starts]) as process:
+        try:
+            ends = time.monotonic() + 1
+            while time.monotonic() < ends:
+                assert watch.taken(process.pid, 3) >= 1
+        finally:
+            watch.end_family(process.pid)
+    assert watch._in_line([process.pid]) == 0
+
+
 def in_time(condition) -> None:
     """Something becomes true in ten seconds: who is killed needs a moment to end."""
     ends = time.monotonic() + 10
