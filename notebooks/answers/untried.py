@@ -168,22 +168,23 @@ class Untried:
 
     def _constants_beside(self, counted: Counted) -> Iterator[tuple[int, bool]]:
         """The same of counters that stand beside one of these in its loop, and are compared with nothing else."""
-        counters = list(self._counters())
-        plain = [(step, by) for step, by in counters if by and not counted.keys() & {*step.made, *step.read}]
+        plain = [(step, by) for step, by in self._counters if by and not counted.keys() & {*step.made, *step.read}]
         limited = [(step, by, limits) for step, by in plain if (limits := self._limits(step))]
         if not limited:
             return
         a_turn = {
             self._loop(step.pc): by * counted[step.made[0]] if by else 1.0
-            for step, by in counters
+            for step, by in self._counters
             if step.made[0] in counted
         }
         for step, by, limits in limited:
             if pieces := a_turn.get(self._loop(step.pc)):
                 yield from ((_whole(far / by * pieces), itself) for far, itself in limits)
 
-    def _counters(self) -> Iterator[tuple[_Step, int]]:
+    @cached_property
+    def _counters(self) -> list[tuple[_Step, int]]:
         """Instructions that add to what they read, at once or by a copy, and how much; 0 if that is no constant."""
+        found = []
         for step in self.steps:
             if step.root in ("add", "sub") and step.read:
                 back = (
@@ -194,7 +195,8 @@ class Untried:
                     by = step.constants or [
                         value for one in {*step.read} - itself for value in self._moved(one)
                     ]
-                    yield step, max(map(abs, by), default=0)
+                    found.append((step, max(map(abs, by), default=0)))
+        return found
 
     def _limits(self, counter: _Step) -> list[tuple[int, bool]]:
         """How far a counter may be from where it began when it is compared, and whether that is asked for by itself."""
