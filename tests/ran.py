@@ -1,4 +1,4 @@
-"""What `make test` ran whole and found right, kept in build/ran: `make rest` leaves it out of `make long`.
+"""What `make test` ran whole and found right, kept in build/tested: `make rest` leaves it out of `make long`.
 
 A line for each test, by what it is and what it was given: its name alone may stand for another case in a sample. Each
 process of a run has a file of its own.
@@ -15,7 +15,7 @@ import pytest
 from tests import sample
 from tests.rules import ROOT
 
-FOLDER = ROOT / "build" / "ran"
+FOLDER = ROOT / "build" / "tested"
 WHOLE = ["tests", "notebooks"]
 """What is asked for in `make test`, `make rest` and `make long`."""
 LONG_ONLY = (

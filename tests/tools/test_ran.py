@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from hiding_latency import places
 from tests import ran, sample
 from tests.rules import ROOT
 
@@ -72,3 +73,8 @@ def test_who_asks_for_one_test_gets_it(monkeypatch, tmp_path, asked, left):
     hook = SimpleNamespace(pytest_deselected=lambda items: None)
     ran.pytest_collection_modifyitems(SimpleNamespace(args=asked, hook=hook), items)
     assert [item.nodeid for item in items] == left
+
+
+def test_what_make_course_keeps_lies_elsewhere():
+    """Each would take the other's files for its own: the tests forget theirs when they begin."""
+    assert places.clone(ROOT).ran != ran.FOLDER
