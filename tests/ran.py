@@ -22,6 +22,8 @@ LONG_ONLY = (
     "tests/browser/test_live_lessons.py",
     "tests/browser/test_book.py",
     "tests/browser/test_lab.py",
+    "tests/tools/test_commands.py::test_a_command_ends_well",
+    "tests/tools/test_commands.py::test_the_book_from_a_fresh_copy",
     "tests/tools/classroom/test_walk.py",
     "tests/tools/classroom/test_classroom.py::test_hostile_submissions_hold_up_nobody",
     "tests/ptxsim/compiler/test_cache.py::test_all_that_ships_is_what_the_compiler_makes_now",

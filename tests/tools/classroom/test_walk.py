@@ -15,6 +15,7 @@ import pytest
 from course_lib.lessons import sources
 from tests.rules import ROOT
 from tests.tools.classroom.hand_ins import NAME, answered, answers
+from tests.tools.made import fresh
 from tools.classroom import sandbox
 
 PAGE = (ROOT / "docs" / "instructor.md").read_text(encoding="utf-8")
@@ -57,15 +58,6 @@ class Teacher:
     def marks(self) -> dict[str, str]:
         with open(self.course / "build/classroom/grades.csv", newline="", encoding="utf-8") as file:
             return {f"{row['student_id']} {row['assignment']}": row["score"] for row in csv.DictReader(file)}
-
-
-def fresh(course: Path) -> Path:
-    """What git has of the course, and what it would take in."""
-    course.mkdir()
-    listed = ["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", "-z"]
-    names = subprocess.run(listed, check=True, capture_output=True).stdout
-    subprocess.run(["xargs", "-0", "cp", "--parents", "-t", course], input=names, check=True, cwd=ROOT)
-    return course
 
 
 @pytest.mark.skipif(os.environ.get("COURSE_ALL_LESSONS") != "1", reason="ten minutes: COURSE_ALL_LESSONS=1")
