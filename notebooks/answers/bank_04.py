@@ -116,7 +116,9 @@ def _product(answer: object, columns: int, ldmatrix: int = 0) -> None:
     C, _ = _multiplied(answer, np.eye(16, dtype=np.float16), numbered, columns)
     if np.isnan(C).any():
         fail(f"{np.isnan(C).sum()} of {C.size} elements of C are never written, or NaN.", "not-stored")
-    for k, n in sorted(np.argwhere(C != numbered), key=lambda at: (at[1] // 8, at[0] // 8, *at)):  # by matrices
+    for k, n in sorted(
+        np.argwhere(numbered != C), key=lambda at: (at[1] // 8, at[0] // 8, *at)
+    ):  # by matrices
         where = f"k = {k} of A, column {n} of C"
         if C[k, n] not in numbered:
             fail(f"{where}: what it met is no single element of B.", "no-element", f"at-{k}-{n}")

@@ -168,7 +168,9 @@ class Untried:
 
     def _constants_beside(self, counted: Counted) -> Iterator[tuple[int, bool]]:
         """The same of counters that stand beside one of these in its loop, and are compared with nothing else."""
-        plain = [(step, by) for step, by in self._counters if by and not counted.keys() & {*step.made, *step.read}]
+        plain = [
+            (step, by) for step, by in self._counters if by and not counted.keys() & {*step.made, *step.read}
+        ]
         limited = [(step, by, limits) for step, by in plain if (limits := self._limits(step))]
         if not limited:
             return

@@ -7,6 +7,7 @@ import pytest
 
 from course_lib.draw import explore_chart
 from course_lib.draw.explore import K_TILES, LIMITS, handover, pipeline, schedule
+from tests.sample import in_long
 
 GRID = [
     *itertools.product((50, 969, 1500, 5000), (100, 768, 1480, 5000), (1, 2, 3, 5), (1, 2, 4)),
@@ -176,6 +177,7 @@ def test_readable_everywhere(show, keep, width, theme):
     keep(page, f"explore-{width}-{theme}", full_page=True)
 
 
+@in_long
 def test_without_scripts_the_still_forms_are_there(open_page, tmp_path):
     file = tmp_path / "still.html"
     file.write_text(pipeline(969, 1480)._repr_html_() + handover()._repr_html_())

@@ -1,5 +1,6 @@
 """A feedback page in a browser: a hostile answer leads nowhere, asks nobody and changes nothing."""
 
+from tests.sample import in_long
 from tests.tools.classroom.hostile import HOSTILE, PAGE
 from tools.classroom.feedback import RULE, safe
 
@@ -30,6 +31,7 @@ def test_no_answer_takes_a_page_over(open_page, tmp_path):
         page = open_page("about:blank")
 
 
+@in_long
 def test_what_an_answer_shows_lies_over_nothing_else(open_page, tmp_path):
     text = PAGE.replace("</head>", "<style>.fixed { position: fixed; top: 0 }</style></head>")
     file = tmp_path / "page.html"

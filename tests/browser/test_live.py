@@ -33,10 +33,12 @@ from tests.browser.live import (
 from tests.lessons import cuda_of, replaced
 from tests.lessons.reading import by_id, text_of
 from tests.lessons.test_lesson_kernels import EXERCISES
+from tests.sample import in_long
 
 SITTING = f"notebooks/{LESSON}-2.html"
 
 
+@in_long
 def test_before_the_first_run_a_page_says_how_much_is_loaded_and_loads_nothing(
     live_book, open_page, live_host
 ):
@@ -213,6 +215,7 @@ def test_a_browser_that_keeps_nothing_is_named_and_asks_before_a_text_is_lost(li
     page.context.close()
 
 
+@in_long
 def test_without_javascript_or_as_a_file_a_page_says_so_once(live_book, live_host, browser):
     for name in (SITTING, "playground.html"):
         plain, as_file = {"java_script_enabled": False}, (live_book / name).as_uri()

@@ -7,6 +7,7 @@ from tests.browser.conftest import opened
 from tests.browser.live import MINE, SAID, Editor, begin_with, press
 from tests.compile_service.ask import ENDLESS
 from tests.compile_service.conftest import serving
+from tests.sample import in_long
 
 RACING = """extern "C" __global__ void mine(float* out)
 {
@@ -42,6 +43,7 @@ def pages(live_book, browser):
         yield playground, known, unknown
 
 
+@in_long
 def test_a_named_origin_has_its_texts_compiled_and_another_one_not(pages):
     playground, known, unknown = pages
     page = playground(known)

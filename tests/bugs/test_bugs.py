@@ -7,6 +7,7 @@ import pytest
 from ptxsim.program import compile as compiler
 from tests.bugs import blocks, cupy_traps, first_contact, hopper, memory, shared, warps
 from tests.bugs.judge import judged
+from tests.sample import one_in
 
 THEMES = (shared, warps, blocks, memory, hopper, cupy_traps, first_contact)
 DEVIATES = {
@@ -29,7 +30,7 @@ def nvcc() -> bool:
         return False
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", one_in(2, CASES))
 def test_a_bug(case):
     if isinstance(case, first_contact.First) and case.args[0] == "run" and not nvcc():
         pytest.skip("no g++ or nvcc")

@@ -338,7 +338,7 @@ def test_solution_fills_the_gaps_and_changes_nothing_else(name):
     [
         pytest.param(name, wrong, id=f"{name}-{wrong[0]}")
         for name in WRONG_ANSWERS
-        for wrong in one_in(8, sample(WRONG_ANSWERS[name], lambda wrong: wrong[-1]))
+        for wrong in one_in(16, sample(WRONG_ANSWERS[name], lambda wrong: wrong[-1]))
     ],
 )
 def test_wrong_answer_gets_the_hint_that_fits(name, wrong):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cupy_or_sim import device
 from matmul import matmul
 from tests.matmul.test_matmul import SMALL, stored, value, with_plan
-from tests.sample import EVERY
+from tests.sample import EVERY, in_long
 
 COUNT = int(sys.argv[1]) if __name__ == "__main__" else 150 if EVERY else 25
 FEW = settings(
@@ -141,6 +141,7 @@ def test_any_batch(shape, count_of_a, count_of_b, data):
     assert C.shape == exact.shape and (value(C) == exact).all()
 
 
+@in_long
 @FEW
 @given(st.lists(SHAPES, max_size=4), st.data())
 def test_any_list(shapes, data):

@@ -23,7 +23,7 @@ def modelled(rows, columns, threads, loads, spread, **_):
     return rows * columns * threads * record.PRODUCTS / 128 / found.cycles_per_k_tile
 
 
-@pytest.mark.parametrize("point", one_in(8, POINTS), ids=named)
+@pytest.mark.parametrize("point", one_in(16, POINTS), ids=named)
 def test_multiply_adds_beside_loads(point):
     assert modelled(**point) == pytest.approx(point["share"], rel=0.06)
 

@@ -11,6 +11,7 @@ from cupy_or_sim.simulate import compiled
 from ptxsim.cycles.model import parameters, triple
 from ptxsim.cycles.walk import Untraceable, constants_of, walk_block
 from ptxsim.kernel import literals, machine_code
+from tests.sample import one_in
 
 FRAME = 'extern "C" __global__ void k(int* out, const int* in, int n, int m) {{ {} }}'
 
@@ -36,7 +37,7 @@ def stored(source: str, **launch) -> set[int]:
     return {(sector - (1 << 40) // 32) * 8 for sector in sectors}
 
 
-@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90"])
+@pytest.mark.parametrize("arch", one_in(3, ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90"]))
 @pytest.mark.parametrize(
     ("expression", "value"),
     [
@@ -64,7 +65,7 @@ def test_integers_are_computed(expression, value, arch):
 @pytest.mark.parametrize(
     "condition", ["x != 0", "!(x < 1)", "fabsf(x) > 1", "-x <= 1 && threadIdx.x", "x == 2.5f"]
 )
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("arch", one_in(2, ["sm_80", "sm_90"]))
 def test_floats_of_parameters_are_compared(n, condition, arch):
     bits = int(np.float32(n).view(np.int32))
     source = f"float x = __int_as_float(n); if ({condition}) out[8] = m; else out[16] = m;"
@@ -117,7 +118,7 @@ def of_lesson(notebook: str, name: str, k_tiles: int, tiles: int = 1, arch: str 
     return walk_block(machine_code(kernel, arch), constants, (0, 0, 0), block, grid)
 
 
-@pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_89"])
+@pytest.mark.parametrize("arch", one_in(3, ["sm_80", "sm_86", "sm_89"]))
 @pytest.mark.parametrize(
     ("notebook", "name"),
     [("01_mainloop", "mainloop"), ("03_double_buffer", "two_buffers"), ("05_three_stage", "ring")],

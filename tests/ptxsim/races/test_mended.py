@@ -19,6 +19,7 @@ from ptxsim.units import barriers, divergence, mbarriers, registers, unset
 from tests.ptxsim.races.mended import CASES, Mended
 from tests.ptxsim.races.mended_ends import CASES as ENDS
 from tests.ptxsim.small_kernels import source_of
+from tests.sample import one_in
 
 ORDERS = (None, 1, 2, 3, 4)
 FITS = {
@@ -53,7 +54,7 @@ def told(case: Mended, report: ptxsim.Report) -> bool:
     return any(fits.search(each.message) and case.words in each.message for each in report.hazards)
 
 
-@pytest.mark.parametrize("case", [*CASES, *ENDS], ids=lambda case: case.says)
+@pytest.mark.parametrize("case", one_in(2, [*CASES, *ENDS]), ids=lambda case: case.says)
 def test_who_does_what_it_says_is_done(case):
     reports = [run(case, False, seed)[0] for seed in ORDERS]
     assert any(told(case, report) for report in reports), "\n".join(map(str, reports))

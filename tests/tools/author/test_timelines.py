@@ -30,6 +30,7 @@ def test_the_page_is_made_from_the_records():
     assert page == marked.between(page, "measured", timelines.table()), "run python -m tools.author.timelines"
 
 
+@in_long
 def test_rows_of_the_page_are_made_from_the_records():
     """Each but its modelled turn; one of ten with it."""
     page = timelines.PAGE.read_text(encoding="utf-8").splitlines()
