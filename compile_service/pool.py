@@ -45,6 +45,8 @@ class Pool:
             if known := self._kept.get(question):  # while this one waited, somebody else asked the same
                 return known
             answer, lasting = await self._worker.ask(question)
+            if answer[0] != ENDED[0]:
+                self._turns.note(sender, ran_out=not lasting)
         if lasting:
             self._kept.put(question, answer)
         return answer
@@ -55,13 +57,17 @@ class Pool:
 
 class Turns:
     """Who is next: of those that wait, a text of the sender whose last turn is longest ago. No sender has more than its
-    share of the places, at work and waiting."""
+    share of the places, at work and waiting.
+
+    A sender whose last text ran out of time or memory comes behind all others, and all such together have one sender's
+    share of the places: their next text is likely to take long again, and a mistake costs its author a moment."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         self._at_work: Counter[str] = Counter()
         self._last: dict[str, int] = {}
+        self._ran_out: set[str] = set()
         self._numbers = count(1)
 
     @contextlib.asynccontextmanager
@@ -83,6 +89,13 @@ class Turns:
             self._forget(sender)
             self._give()
 
+    def note(self, sender: str, ran_out: bool) -> None:
+        """How the sender's last text ended. Where all come from one address, nobody is told from the others."""
+        if ran_out and self._limits.share < 1:
+            self._ran_out.add(sender)
+        else:
+            self._ran_out.discard(sender)
+
     def _check_room(self, sender: str) -> None:
         most, of_one = self._limits.waiting, self._limits.of_one(self._limits.waiting)
         again = "and no more are taken. Try it again in a few seconds."
@@ -95,9 +108,11 @@ class Turns:
         of_one = self._limits.of_one(self._limits.at_once)
         while self._at_work.total() < self._limits.at_once:
             may = [each for each, turns in self._waiting.items() if turns and self._at_work[each] < of_one]
+            if sum(self._at_work[each] for each in self._ran_out) >= of_one:
+                may = [each for each in may if each not in self._ran_out]
             if not may:
                 return
-            sender = min(may, key=lambda each: self._last.get(each, 0))
+            sender = min(may, key=lambda each: (each in self._ran_out, self._last.get(each, 0)))
             self._last[sender] = next(self._numbers)
             self._at_work[sender] += 1
             self._waiting[sender].popleft().set_result(None)

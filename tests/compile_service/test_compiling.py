@@ -251,6 +251,31 @@ def test_whose_turn_was_longest_ago_is_next():
     assert asyncio.run(order()) == "abcabaa"
 
 
+def test_who_ran_out_of_time_queues_last_until_a_text_ends(monkeypatch):
+    """x, y and z send what never ends, a and b do not; four places, of which one sender has one."""
+
+    async def order(share, *rounds):
+        pool, began = Pool(Limits(at_once=4, share=share)), []
+
+        async def compiled(_, question):
+            began.append(question.source)
+            for _ in range(3):
+                await asyncio.sleep(0)
+            return ((422, {}), False) if question.source in "xyz" else ((200, {}), True)
+
+        monkeypatch.setattr(Worker, "ask", compiled)
+        for each in rounds:
+            began.append("|")
+            texts = [Question(source, (str(len(began) + place),)) for place, source in enumerate(each)]
+            await asyncio.gather(*(pool.answer(text, text.source.lower()) for text in texts))
+        return "".join(began)[1:]
+
+    assert asyncio.run(order(0.25, "xyzab", "xyzab")) == "xyzab|xabyz"
+    assert asyncio.run(order(0.25, "xyz", "xyxyzab")) == "xyz|xabyzxy"
+    assert asyncio.run(order(0.25, "xy", "X", "yxa")) == "xy|X|yxa", "a text that ends is enough"
+    assert asyncio.run(order(1.0, "xyzab", "xyzab")) == "xyzab|xyzab", "all have one address"
+
+
 def test_a_text_that_was_compiled_is_not_compiled_again(service, monkeypatch):
     asked = []
     original = Worker.ask
