@@ -1,9 +1,10 @@
-"""What a learner has solved and predicted, kept in `my_lessons/progress.jsonl`: one line for each new answer.
+"""What a learner has tried, solved, predicted and opened, kept in `my_lessons/progress.jsonl`: one line for each new
+answer, and one for each hint and solution that was opened.
 
 A line holds the exercise's permanent id (ids.py), a hash of the answer and the date, and nothing about the person. It
-is written only from a notebook that lies in the folder of a learner's copies; in a page its browser keeps them. Lines
-are added at the end, in one piece each, so that two notebooks at the same time lose nothing, and a line that cannot be
-read costs only itself.
+stays in that file: nothing here sends it anywhere. It is written only from a notebook that lies in the folder of a
+learner's copies; in a page its browser keeps them. Lines are added at the end, in one piece each, so that two notebooks
+at the same time lose nothing, and a line that cannot be read costs only itself.
 """
 
 import hashlib
@@ -23,6 +24,8 @@ FILE, GIVEN = "progress.jsonl", ".course.json"
 """In the folder of the copies: the progress, and by which it is known, what `make` notes about the copies."""
 PROGRESS_CELL = "safe-progress"
 """The id of the cell that each copy has and the lesson has not."""
+FOLDS = ("hint", "solution")
+"""What a learner may open below an exercise."""
 MARKS = {"solved": "✓", "tried": "~", "open": "·"}
 LEGEND = ", ".join(f"{mark} {state}" for state, mark in MARKS.items())
 
@@ -40,6 +43,15 @@ def keep_prediction(question: str, mine: object) -> None:
     """Note a prediction."""
     if notebook := _notebook():
         _keep({"lesson": notebook.name[:2], "predicted": question, "answer": _hash(repr(mine))})
+
+
+def keep_opened(name: str, fold: str) -> None:
+    """Note that the hint or the solution of an exercise was unfolded, once. JupyterLab's extension calls it; it raises
+    nothing, since nobody would see it."""
+    from .answers import exercises
+
+    if name in exercises() and fold in FOLDS:
+        _keep({"exercise": id_of(name), "opened": fold})
 
 
 def show_progress(lesson: str | None = None) -> "Progress":
@@ -63,9 +75,9 @@ class Progress:
         """Exercise -> "solved", "tried" or "open". What was solved once stays solved."""
         states = dict.fromkeys(map(id_of, self.exercises), "open")
         for entry in self.entries or ():
-            kept = entry.get("exercise")
-            if kept in states and states[kept] != "solved":
-                states[kept] = "solved" if entry.get("solved") is True else "tried"
+            kept, solved = entry.get("exercise"), entry.get("solved")
+            if kept in states and states[kept] != "solved" and solved is not None:
+                states[kept] = "solved" if solved is True else "tried"
         return {name: states[id_of(name)] for name in self.exercises}
 
     def rows(self) -> list[tuple[str, dict[str, str], int]]:

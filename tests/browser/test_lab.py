@@ -256,6 +256,13 @@ def test_an_exercise_is_solved_another_one_fails_and_an_endless_one_is_stopped(l
     ]
     keep(page, "lab-verdicts")
 
+    cell.locator("xpath=following-sibling::*[.//summary]").first.locator("summary").first.click()
+    until = time.monotonic() + 60
+    while "opened" not in lab.progress()[-1]:
+        assert time.monotonic() < until, "what is unfolded is noted"
+        page.wait_for_timeout(100)
+    assert {"exercise": "00.2", "opened": "hint"}.items() <= lab.progress()[-1].items()
+
     cell = cell_with(page, 'check_exercise("00.3"')
     rewrite(page, cell, imports + ENDLESS)
     page.wait_for_timeout(2500)

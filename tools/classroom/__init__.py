@@ -17,6 +17,6 @@
 | sandbox.py, sandbox.sh, watch.py | where it can do no harm, and takes no more than its share |
 | feedback.py | pages in which nothing runs |
 | marks.py, wide.py | the tables grades.csv and grades_wide.csv |
-| progress.py | what a group has solved, from its files of progress |
+| progress.py, tries.py | what a group has solved and how hard it was, from its files of progress |
 | wheelhouse.py | `make wheelhouse`: the packages as files |
 """

@@ -14,9 +14,11 @@ import pytest
 
 from course_lib import check_exercise, score, show_progress
 from course_lib.exercises import answers, ids, logbook, verdicts
+from course_lib.exercises.ids import id_of
 from course_lib.lessons import sources
 from tests.rules import ROOT
 from tools.classroom import progress as summary
+from tools.classroom import tries
 
 TODAY = date.today().isoformat()
 GIVEN = "answer = 0\ncheck_exercise('09.1', answer)"
@@ -91,6 +93,40 @@ def test_predictions_are_kept_with_their_lesson(notebook, capsys):
     (line,) = notebook.lines()
     assert line == {"lesson": "09", "predicted": "blocks", "answer": line["answer"], "date": TODAY}
     assert capsys.readouterr().out.startswith("blocks: you said 4; it is 4\nthreads: no prediction; it is 24")
+
+
+def test_a_hint_that_was_opened_is_kept_once_and_is_no_try(notebook):
+    for _ in range(2):
+        logbook.keep_opened("09.1", "hint")
+    assert notebook.lines() == [{"exercise": "09.1", "opened": "hint", "date": TODAY}]
+    assert show_progress().states() == {"09.1": "open", "09.2": "open"}
+    logbook.keep_opened("09.9", "hint")
+    logbook.keep_opened("09.1", "door")
+    assert len(notebook.lines()) == 1
+    notebook.run(7)
+    logbook.keep_opened("09.1", "solution")
+    assert show_progress().states()["09.1"] == "solved"
+
+
+def test_the_heading_above_a_hint_or_a_solution_names_its_exercise():
+    """By it JupyterLab's extension knows which one was opened."""
+    text = (ROOT / "tools" / "lab_extension" / "src" / "opened.ts").read_text(encoding="utf-8")
+    heading = re.compile(re.search(r"HEADING = /(.*)/gm;", text)[1], re.MULTILINE)
+    folds = 0
+    for path in sources.every_notebook(sources.NOTEBOOKS):
+        named, asked, kinds = "", [], {}
+        for cell in sources.cells_of(path):
+            source = "".join(cell["source"])
+            if cell["cell_type"] == "code":
+                asked += re.findall(r'check_exercise\("([\d.]+)"', source)
+                continue
+            named = [named, *heading.findall(source)][-1]
+            for kind in re.findall(r"<summary>(Hint|Solution)", source):
+                kinds.setdefault(named, set()).add(kind)
+                folds += 1
+        assert set(kinds) <= set(asked) and all("Solution" in found for found in kinds.values()), path.name
+        assert set(kinds) == set(asked), path.name
+    assert folds > 150
 
 
 def test_exercises_of_the_bank_count_too(notebook, monkeypatch):
@@ -219,7 +255,27 @@ def test_a_summary_of_a_folder(notebook, tmp_path, capsys):
         ["ada", "1/2", "1", TODAY],
         ["grace", "1/2", "1", TODAY],
         ["linus", "0/2", "0", "never"],
+        [],
+        ["exercise", "tried", "solved", "tries,", "median", "hint", "opened", "solution", "opened"],
+        ["09.1", "2", "2", "1", "0", "0"],
     ]
+
+
+def test_how_hard_an_exercise_was_is_told_by_medians():
+    def work(*did: str) -> list[dict]:
+        said = {"wrong": {"solved": False}, "right": {"solved": True}}
+        return [{"exercise": id_of("03.4")} | said.get(each, {"opened": each}) for each in did]
+
+    group = [
+        work("wrong", "hint", "right", "solution"),  # what is opened behind a right answer is curiosity
+        work("wrong", "wrong", "wrong", "hint", "solution", "right", "wrong"),
+        work("wrong", "wrong", "hint"),
+        work("hint"),  # and no try
+        [],
+    ]
+    assert tries.table(group, ["03.4", "03.5"])[1:] == [["03.4", "3", "2", "3", "3", "1"]]
+    assert tries.table(group[2:], ["03.4"])[1:] == [["03.4", "1", "0", "-", "1", "0"]]
+    assert tries.table(group[3:], ["03.4"]) == []
 
 
 HOSTILE = {
@@ -244,7 +300,9 @@ def test_a_file_of_one_learner_never_ends_the_table(notebook, tmp_path, capsys):
     out, err = capsys.readouterr()
     lines = [[rf"{name}\x1b[2J", "1/2", "0", TODAY] for name in sorted(HOSTILE)]
     lines += [["pipe", "?", "?", "?"], ["zoe", "?", "?", "?"]]
-    assert [re.split("  +", line) for line in out.splitlines()[1:]] == lines
+    table, _, by_exercise = out.partition("\n\n")
+    assert [re.split("  +", line) for line in table.splitlines()[1:]] == lines
+    assert by_exercise.splitlines()[1].split() == ["09.1", "3", "3", "1", "0", "0"]
     assert err.count("cannot be read: ") == 2 and "it is no plain file." in err
 
 

@@ -1,4 +1,7 @@
-/** CUDA C++ in Python strings, as code: in each editor for Python, and from a report to the line that it names. */
+/**
+ * CUDA C++ in Python strings, as code: in each editor for Python, and from a report to the line that it names. And what a
+ * learner unfolds.
+ */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { EditorExtensionRegistry, IEditorExtensionRegistry, IEditorLanguageRegistry } from '@jupyterlab/codemirror';
@@ -6,6 +9,7 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { teachPython } from './language';
 import { followLinks, markAfterRuns } from './links';
 import { AROUND, look } from './look';
+import { noteOpened } from './opened';
 
 const plugin: JupyterFrontEndPlugin<void> = {
   id: 'cuda-in-strings:plugin',
@@ -30,6 +34,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
     if (notebooks) {
       followLinks(notebooks);
       markAfterRuns();
+      noteOpened(notebooks);
     }
   }
 };
