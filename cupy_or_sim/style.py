@@ -170,6 +170,9 @@ AS_LAB = "".join(  # Lab says on <body> whether its theme is light, and nothing 
     f'[data-jp-theme-light="{light}"] .course-figure{{color-scheme:{scheme}}}'
     for light, scheme in {"true": "light", "false": "dark"}.items()
 )
+PNG_AS_LAB = (  # light and dark change places, and hues stay
+    '[data-jp-theme-light="false"] .course-figure[src^="data:image/png"]{filter:invert(.92) hue-rotate(180deg)}'
+)
 
 
 def with_words(output: dict) -> None:
@@ -181,7 +184,8 @@ def with_words(output: dict) -> None:
             coded = base64.b64encode(data.encode()).decode() if "svg" in form else data.replace("\n", "")
             words = html.escape(alt)
             image = f'<img alt="{words}" src="data:{form};base64,{coded}" class="course-figure">'
-            output["data"]["text/html"] = f"{image}<style>{AS_LAB}</style>"
+            look = AS_LAB if "svg" in form else PNG_AS_LAB
+            output["data"]["text/html"] = f"{image}<style>{look}</style>"
 
 
 def show(figure: Figure, alt: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from course_lib.lessons import sources
 from hiding_latency import run
+from tests.lessons.test_line_widths import CODE_SHOWN, KERNEL_SHOWN
 from tests.rules import ROOT
 from tests.sample import one_in, sample
 from tools.book.build import write_book
@@ -64,8 +65,18 @@ LETTERS = 0.75
 SMALL = """least => [...document.querySelectorAll("article img")].filter(
     image => image.checkVisibility() && image.getBoundingClientRect().width < least * image.naturalWidth
 ).map(image => [image.alt.slice(0, 60), image.getBoundingClientRect().width, image.naturalWidth])"""
-COLUMNS = {"numbered": 96, "plain": 108}
+COLUMNS = {"numbered": KERNEL_SHOWN, "plain": CODE_SHOWN}
 """Characters of a line that a kernel, whose lines have numbers, and other code may have without being cut at 1280."""
+SCROLLBAR = 15
+"""Pixels that a page has less where the browser shows one; Playwright's shows none."""
+WIDEST = """most => {
+    for (const box of document.querySelectorAll("div.cell_input pre, div.cell_output pre")) {
+        const number = [...box.querySelectorAll(".linenos")].at(-1);
+        if (number) number.after("x".repeat(most.numbered) + "\\n");
+        else box.append("\\n" + "x".repeat(most.plain));
+    }
+}"""
+"""Each block of code gets a line of that width."""
 CUT_CODE = """most => [...document.querySelectorAll("div.cell_input pre, div.cell_output pre")].filter(box => {
     const boxes = [box, box.closest(".output") ?? box];
     if (!box.checkVisibility() || boxes.every(each => each.scrollWidth <= each.clientWidth + 1)) return false;
@@ -77,6 +88,8 @@ SCROLLS = """() => [...document.querySelectorAll("div.highlight pre, div.cell_ou
     box => box.checkVisibility() && box.scrollWidth > box.clientWidth + 2 && !box.classList.contains("more")
 ).map(box => box.textContent.slice(0, 200))"""
 
+MENUS = ("primary-toggle", "theme-switch-container")
+"""Beside the title of a page's head."""
 EACH_LOOK_ONCE = """() => {
     const seen = new Set();
     const ground = box => {
@@ -127,11 +140,12 @@ def test_a_page_is_whole_and_quiet(book, open_page, keep, name, width):
 
 @pytest.mark.parametrize("width", one_in(4, [1280, 1440, 1600, 1920]))
 def test_code_of_the_agreed_width_is_not_cut(book, open_page, width):
-    page = open_page(address(book, PAGES[-1]), width)
+    page = open_page(address(book, PAGES[-1]), width - SCROLLBAR)
     for name in PAGES:
         if name.startswith("notebooks/"):
             page.goto(address(book, name))
             page.evaluate("document.fonts.ready")
+            page.evaluate(WIDEST, COLUMNS)
             assert page.evaluate(CUT_CODE, COLUMNS) == [], name
             sizes = page.evaluate("""[...document.querySelectorAll("div.highlight pre")].map(
                 box => [parseFloat(getComputedStyle(box).fontSize), parseFloat(getComputedStyle(box).lineHeight)])""")
@@ -245,11 +259,16 @@ def test_figures_have_letters_that_can_be_read(book, open_page, width):
     assert page.locator("div.cell_output img").count() > 0
 
 
-def test_a_long_title_is_shortened_on_a_phone(book, open_page):
-    page = open_page(address(book, FIRST), SCREENS[0])
+@pytest.mark.parametrize("width", [SCREENS[0], 390])
+def test_a_long_title_is_shortened_on_a_phone(book, open_page, width):
+    page = open_page(address(book, FIRST), width)
     head = page.locator("li.breadcrumb-item a").first  # a phone of this width may not show it at all
     head.evaluate("link => { link.textContent = '07 · Hopper: copies and math that run on their own' }")
-    assert page.evaluate("document.documentElement.scrollWidth") == SCREENS[0] and head.count() == 1
+    assert page.evaluate("document.documentElement.scrollWidth") == width and head.count() == 1
+    title = page.locator("li.breadcrumb-item:has(.nav-link):visible").last.bounding_box()
+    before, behind = (page.locator(f".bd-header-article .{name}").bounding_box() for name in MENUS)
+    assert before["x"] + before["width"] <= title["x"]
+    assert title["x"] + title["width"] <= behind["x"]
 
 
 def test_the_stripes_of_a_diff_are_as_long_as_its_longest_line(book, open_page):

@@ -1,24 +1,31 @@
-"""CUDA inside a Python string in CUDA's colours."""
+"""CUDA inside a Python string in CUDA's colours, and gaps that an exercise leaves to be filled."""
 
 import re
 from collections.abc import Iterator
 
 from ipython_pygments_lexers import IPython3Lexer
 from pygments.lexers import CudaLexer
-from pygments.token import String, _TokenType
+from pygments.token import Name, String, _TokenType
 
 _TEXT = re.compile(r'(\br?""")(.*?)(""")', re.DOTALL)
 _IS_CUDA = re.compile(
-    r"__(?:global|device|shared|syncthreads)__|#include <|threadIdx|blockIdx|;\s*$", re.MULTILINE
+    r"__(?:global|device|shared|host|constant|managed)__|__sync(?:threads|warp)|threadIdx|blockIdx|"
+    r'#include\s*[<"]|#pragma unroll|\basm volatile|;\s*$',
+    re.MULTILINE,
 )
+GAP = "____"
 
 Token = tuple[int, _TokenType, str]
 
 
 class PythonWithCuda(IPython3Lexer):
-    """IPython, with each triple-quoted string that holds CUDA read as CUDA."""
+    """IPython, with each triple-quoted string that holds CUDA read as CUDA, and gaps marked."""
 
     def get_tokens_unprocessed(self, text: str) -> Iterator[Token]:
+        for place, kind, part in self._coloured(text):
+            yield place, Name.Gap if part == GAP else kind, part
+
+    def _coloured(self, text: str) -> Iterator[Token]:
         begin = 0
         for string in _TEXT.finditer(text):
             if _IS_CUDA.search(string[2]):

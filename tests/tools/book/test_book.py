@@ -255,6 +255,22 @@ def test_cuda_is_coloured_as_cuda(sitting):
     assert "".join(text for _, text in PythonWithCuda().get_tokens(CUDA)).strip() == CUDA
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["__global__ void k(int* x) {}", "__device__ int one()", "int k = __syncthreads_count(1)", "int k = 1;"],
+)
+def test_any_word_of_cuda_makes_a_string_a_kernel(text):
+    tokens = {part: str(kind) for kind, part in PythonWithCuda().get_tokens(f'k = r"""\n{text}\n"""')}
+    assert tokens["int"] == "Token.Keyword.Type"
+
+
+def test_a_gap_is_marked():
+    for text in 'k = r"""\nint n = threadIdx.x + ____;\n"""', "my_answer = ____":
+        assert "Token.Name.Gap" in [
+            str(kind) for kind, part in PythonWithCuda().get_tokens(text) if part == "____"
+        ]
+
+
 def test_python_strings_stay_python():
     tokens = {text.strip(): str(kind) for kind, text in PythonWithCuda().get_tokens('x = """only words"""')}
     assert "String" in tokens["only words"]
