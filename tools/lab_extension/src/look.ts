@@ -167,8 +167,11 @@ const theme = EditorView.baseTheme({
   '&:not(.cm-has-cuda) .cm-gutters:has(> .cm-cuda-lines:only-child)': { display: 'none' }
 });
 
-/** Of Lab itself, for a wide screen and a narrow list of files: prose as wide as one reads, names whole. */
+/** Of Lab itself, for a wide screen and a narrow list of files: prose as wide as one reads, names whole; comments in code
+ *  with a contrast of 4.5 and more, where Lab's own themes have less. */
 export const AROUND = `
+body[data-jp-theme-name='JupyterLab Light'] { --jp-mirror-editor-comment-color: #326b6b; }
+body[data-jp-theme-name='JupyterLab Dark'] { --jp-mirror-editor-comment-color: #65a8a8; }
 .jp-Notebook .jp-MarkdownOutput { max-width: 52rem; }
 .jp-DirListing-itemText { white-space: normal; overflow-wrap: anywhere; }
 .jp-DirListing-item { height: auto; }

@@ -1,7 +1,8 @@
 /** Where CUDA C++ stands in a Python text: one rule for colours, line numbers and links. */
 
 const STRING = /(?<![\w"'])[rR]?"""([\s\S]*?)"""/g;
-const CUDA = /__(?:global|device|shared|host|constant|syncthreads|syncwarp)\b|threadIdx|blockIdx|#include\s*[<"]|#pragma unroll|\basm volatile/;
+const CUDA =
+  /__(?:global|device|shared|host|constant|managed)__|__sync(?:threads|warp)|threadIdx|blockIdx|#include\s*[<"]|#pragma unroll|\basm volatile/;
 const C_LINE = /;[ \t]*(?:\/\/.*)?$/m;
 
 export interface CudaString {
