@@ -132,6 +132,11 @@ def given(place: Place) -> dict[str, dict[str, str]]:
     return cells
 
 
+def untouched(place: Place, name: str) -> bool:
+    """Whether a copy is as the learner was given it: `make lab` brings the new lesson in its place."""
+    return _is_as_given(place.folder / name, _read_given(place.folder / GIVEN)[0]["lessons"].get(name, ""))
+
+
 def note_given(place: Place, name: str, cells: dict[str, str | None]) -> None:
     """Note that these cells of a copy are those of the lesson now, or are no more."""
     file = place.folder / GIVEN
@@ -208,10 +213,10 @@ def _update_one(text: str, new: str, copy: Path, given: str | None, version: str
     return f"{STAYS}{beside.name}"
 
 
-def _is_as_given(copy: Path, new: str) -> bool:
-    """Whether a copy has the text of the lesson, whose fingerprint this is."""
+def _is_as_given(copy: Path, text: str) -> bool:
+    """Whether a copy has the text of which this is the fingerprint."""
     try:
-        return fingerprint(sources.cells_of(copy)) == new
+        return fingerprint(sources.cells_of(copy)) == text
     except (OSError, *NO_NOTEBOOK):
         return False
 

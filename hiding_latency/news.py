@@ -10,6 +10,7 @@ import difflib
 import json
 import sys
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,7 +102,12 @@ def _own(cell: dict) -> dict:
 
 
 def edited(place: Place) -> dict[str, Path]:
-    """Name of a copy -> its lesson, for all copies of which the lesson has something new."""
+    """Name of a copy -> its lesson: those that the learner changed and for which the lesson has something new."""
+    return {name: path for name, path in _behind(place).items() if not copies.untouched(place, name)}
+
+
+def _behind(place: Place) -> dict[str, Path]:
+    """The same of all copies."""
     return {name: path for name, path in copies.lessons(place).items() if _changes(place, name, path)}
 
 
@@ -143,16 +149,36 @@ def _said(place: Place, name: str, lesson: Path) -> str:
     )
 
 
+def _named(lesson: str, names: Iterable[str]) -> str | None:
+    """The name of a copy that was asked for, by its number or whole."""
+    return next((name for name in names if name == lesson or name.startswith(f"{lesson}_")), None)
+
+
+def _bringing(place: Place) -> str:
+    """What to type for new lessons in place of copies that nobody changed."""
+    return f"hiding-latency lab {place.folder.name}" if place.alone else "make lab"
+
+
 def main(place: Place, lesson: str | None, asked: list[str]) -> int:
     """Say what is new, of all copies or of a lesson, or take over what is `asked`. Returns the exit status."""
     found, folder = edited(place), place.folder.name
     if not lesson:
         said = [_said(place, name, path) for name, path in found.items()]
+        if others := len(_behind(place)) - len(found):
+            what = (
+                "a new lesson in place of a copy"
+                if others == 1
+                else f"{others} new lessons in place of copies"
+            )
+            said.append(f"{folder}: {_bringing(place)} brings {what} that you did not change.")
         print(*(said or [f"No lesson has anything new for a copy in {folder}."]), sep="\n")
         return 0
-    name = next((name for name in found if name == lesson or name.startswith(f"{lesson}_")), None)
+    name = _named(lesson, found)
     if name is None:
-        print(f"{lesson}: the lesson has nothing new for your copy.")
+        why = "the lesson has nothing new for your copy."
+        if _named(lesson, _behind(place)):
+            why = f"you did not change your copy; {_bringing(place)} brings the new lesson."
+        print(f"{lesson}: {why}")
         return 0
     listed = _changes(place, name, found[name])
     if not asked:

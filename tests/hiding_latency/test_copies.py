@@ -448,6 +448,19 @@ def test_lab_asks_nobody_whether_they_want_jupyters_news(tmp_path, monkeypatch):
     assert lab.environment()["JUPYTER_CONFIG_PATH"].startswith(str(tmp_path)), "one's own goes first"
 
 
+DISABLED = """
+from jupyterlab_server.config import get_page_config
+print("@jupyter/nbgrader" in get_page_config([])["disabledExtensions"])
+"""
+
+
+def test_a_teachers_lab_has_no_menus_of_nbgrader():
+    """`make classroom` puts nbgrader where it runs; its course stands in build/classroom."""
+    command = [sys.executable, "-c", DISABLED]
+    for env, said in ((lab.environment(), "True\n"), (os.environ, "False\n")):
+        assert subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout == said
+
+
 def test_lab_says_what_is_in_the_way(tmp_path):
     Course(tmp_path)
     (tmp_path / "my_lessons").write_text("a file")

@@ -75,6 +75,17 @@ def test_what_waits_is_said_in_a_sentence(course, capsys):
     )
 
 
+def test_a_copy_that_nobody_changed_waits_for_make_lab(course, capsys):
+    course.publish("1.1.0", FIRST | {"two": "m = 22"})
+    course.news()
+    course.news("01")
+    assert capsys.readouterr().out == (
+        "my_lessons: make lab brings a new lesson in place of a copy that you did not change.\n"
+        "01: you did not change your copy; make lab brings the new lesson.\n"
+    )
+    assert "You had not changed it" in course.update()[-1]
+
+
 def test_what_is_gone_and_what_the_learner_deleted(course):
     course.edit(one=None, two="m = 'mine'")
     fewer = {name: text for name, text in FIRST.items() if name in ("title", "one")}

@@ -17,6 +17,7 @@ from nbformat import NotebookNode
 
 HEADING = r"(?m)^#+ .*\bExercise {}\b"
 HINT = "<details><summary>Hint"
+EVENING = "☾"
 POINTS = 1
 """Of each exercise."""
 TEXT = """# {title}: exercises
@@ -117,9 +118,7 @@ def _cells(exercise: Exercise) -> list[NotebookNode]:
     cells = []
     for number, cell in enumerate(exercise.before):
         if cell.cell_type == "markdown":
-            cells.append(
-                nbformat.v4.new_markdown_cell(without_links(cell.source), id=f"text-{mark}-{number}")
-            )
+            cells.append(nbformat.v4.new_markdown_cell(alone(cell.source), id=f"text-{mark}-{number}"))
         else:
             cells.append(_locked(cell.source, f"given-{mark}-{number}"))
     cells.append(_nbgrader(source, f"answer-{mark}", solution=True))
@@ -127,12 +126,14 @@ def _cells(exercise: Exercise) -> list[NotebookNode]:
     check += f"{POINTS} * verdict.ok     # points"
     cells.append(_nbgrader(check, f"check-{mark}", grade=True, locked=True, points=POINTS))
     for number, hint in enumerate(exercise.hints):
-        cells.append(nbformat.v4.new_markdown_cell(without_links(hint.source), id=f"hint-{mark}-{number}"))
+        cells.append(nbformat.v4.new_markdown_cell(alone(hint.source), id=f"hint-{mark}-{number}"))
     return cells
 
 
-def without_links(text: str) -> str:
-    """Links inside the course lead nowhere from an assignment: their text stays."""
+def alone(text: str) -> str:
+    """A text of a lesson where the lesson is not: links inside the course lead nowhere, and their text stays; the
+    evening's mark says nothing."""
+    text = re.sub(rf"(?m)^{EVENING}\n+", "", text)
     return re.sub(r"(?<!!)\[([^\]]+)\]\((?!https?:|#)[^)]*\)", r"\1", text)
 
 

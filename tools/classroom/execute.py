@@ -155,7 +155,7 @@ class SandboxedExecute(Execute):
             else:
                 super().preprocess_cell(cell, resources, index)
             if left := started(self.km.provisioner.pid):
-                self._stop(cell, index, f"it left {left} processes running")
+                self._stop(cell, index, f"it left {left} process{'es' * (left > 1)} running")
         except CellTimeoutError:
             self.endless += 1
             self._stop(cell, index, f"no complete answer in {seconds} seconds, or a very large one")

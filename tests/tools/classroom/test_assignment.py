@@ -58,6 +58,7 @@ def test_every_exercise_has_a_stub_and_a_check(name):
     assert not any(re.search(r"\]\((?!https?:)", text) for text in texts), (
         "a link that leads nowhere from here"
     )
+    assert not any("☾" in text for text in texts), "the evening is a way through the lesson"
 
 
 def lesson(*cells):
