@@ -13,7 +13,8 @@ from ptxsim.compiler import cache
 from . import draw, moved
 from .check.gemm import Gemm
 from .exercises.logbook import show_progress
-from .exercises.verdicts import check_exercise, score
+from .exercises.predictions import score
+from .exercises.verdicts import check_exercise
 from .lessons import folders
 from .lessons.environment import show_env
 from .lessons.sources import edited, kernel_source, lesson_kernel, show_diff

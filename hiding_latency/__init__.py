@@ -4,6 +4,7 @@
 |---|---|
 | places.py | where the lessons are, and where the learner's copies: in a clone, and with an installed course |
 | copies.py | the copies, made and brought up to date |
+| waiting.py | the cells that tell what a learner shall predict first |
 | linked.py | pages to which lessons link, beside copies that lie alone |
 | news.py | what a new version brings to an edited copy, cell by cell |
 | safely.py | files that several processes use: one at a time, whole or not at all |

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from course_lib.exercises.logbook import PROGRESS_CELL
 from course_lib.lessons import sources
 
 PICTURES = (
@@ -24,10 +25,15 @@ MISSING = (
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """The lessons carry no execution counts, and by them nbval tells which cells were run: all of ours were."""
+    """The lessons carry no execution counts, and by them nbval tells which cells were run: all of ours were, and of a
+    learner's copy those that show something."""
     for item in items:
-        if cell := getattr(item, "cell", None):
+        if (cell := getattr(item, "cell", None)) and (cell.outputs or not _is_copy(item.parent.nb)):
             cell.execution_count = 1
+
+
+def _is_copy(notebook: Any) -> bool:
+    return any(cell.get("id") == PROGRESS_CELL for cell in notebook.cells)
 
 
 def pytest_collectstart(collector: Any) -> None:

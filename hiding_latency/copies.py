@@ -29,6 +29,7 @@ from cupy_or_sim.style import with_words
 from hiding_latency import linked
 from hiding_latency.places import Place
 from hiding_latency.safely import alone
+from hiding_latency.waiting import waiting
 from ptxsim import foreign, whole
 
 COLAB_CELL = "host-colab"
@@ -157,9 +158,13 @@ def last_used(place: Place) -> Path:
 
 
 def copy_of(lesson: Path, lies_alone: bool = False) -> str:
-    """The text of a learner's copy: the lesson, a cell that shows the progress, and pictures with words for Lab. The
-    links of one that lies alone lead to pages beside it."""
+    """The text of a learner's copy: the lesson, a cell that shows the progress, and pictures with words for Lab; what
+    the learner shall predict is not shown. The links of one that lies alone lead to pages beside it."""
     notebook = json.loads(lesson.read_text(encoding="utf-8"))
+    predicted = waiting(notebook["cells"])
+    for each in notebook["cells"]:
+        if each.get("id") in predicted:
+            each["outputs"] = []
     shows = "# What you have solved of this lesson: run this cell.\nfrom course_lib import show_progress\n\n"
     shows += f'show_progress("{lesson.name[:2]}")'
     cell: dict[str, Any] = {"cell_type": "code", "execution_count": None, "id": PROGRESS_CELL, "outputs": []}

@@ -1,8 +1,9 @@
 """Exercises.
 
-verdicts  an answer is judged: passed, or not yet, with one hint
-answers   what each exercise tests
-hints     what is said of an answer that is not right: a hint, later a smaller step
-ids       under which name each of them is kept, whatever its number
-logbook   what a learner has solved and predicted
+verdicts     an answer is judged: passed, or not yet, with one hint
+answers      what each exercise tests
+hints        what is said of an answer that is not right: a hint, later a smaller step
+predictions  what a learner predicted, beside what came out
+ids          under which name each of them is kept, whatever its number
+logbook      what a learner has solved and predicted
 """

@@ -3,9 +3,8 @@
 import html
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from cupy_or_sim import style
 from ptxsim import KINDS as TABLE
@@ -139,31 +138,3 @@ def _in_short(finding: str) -> str:
         if found := re.search(f"^{pattern}", finding, re.MULTILINE):
             return found[0].rstrip(" .") + "."
     return finding.partition("\n")[0]
-
-
-def score(predictions: Iterable[tuple]) -> None:
-    """Print each (question, what the learner predicted, what is right), how far off it was, and below it, where a
-    fourth text says so, why. None means no prediction, or no record."""
-    for question, mine, right, *why in predictions:
-        known = _number(right) if right is not None else "not known here: no record"
-        predicted = mine not in (None, (None, None))
-        said = f"you said {_number(mine)}{_off(mine, right)}" if predicted else "no prediction"
-        print(f"{question}: {said}; it is {known}", *why, sep="\n    ")
-        if predicted:
-            logbook.keep_prediction(question, mine)
-
-
-def _off(mine: Any, right: Any) -> str:
-    """How far a number is off in words: nothing where it is no number, or off by less than a twentieth."""
-    if not all(
-        isinstance(each, int | float) and not isinstance(each, bool) and each > 0 for each in (mine, right)
-    ):
-        return ""
-    off, side = max(mine / right, right / mine), "too high" if mine > right else "too low"
-    if off < 1.05:
-        return ""
-    return f" ({off:.2g} times {side})" if off >= 1.5 else f" ({100 * abs(mine / right - 1):.0f} % {side})"
-
-
-def _number(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) and abs(value) < 1000 else str(value)

@@ -11,9 +11,12 @@ import pytest
 
 from course_lib.lessons import sources
 from hiding_latency import run
+from hiding_latency.waiting import waiting
+from tests.lessons.reading import ANSWER, cells_of
 from tests.lessons.test_line_widths import CODE_SHOWN, KERNEL_SHOWN
 from tests.rules import ROOT
 from tests.sample import one_in, sample
+from tools.author.numbers import text_shown
 from tools.book.build import write_book
 from tools.book.glossary import PAGE
 from tools.book.pages import pages_of
@@ -84,6 +87,8 @@ CUT_CODE = """most => [...document.querySelectorAll("div.cell_input pre, div.cel
     const longest = Math.max(...box.textContent.split("\\n").map(line => line.length)) - numbers;
     return longest <= (numbers ? most.numbered : most.plain);
 }).map(box => box.textContent.slice(0, 200))"""
+UNFOLD = """document.querySelectorAll("details.below-input").forEach(fold => { fold.open = true; })"""
+"""Opens what came out: its looks are those of all outputs."""
 SCROLLS = """() => [...document.querySelectorAll("div.highlight pre, div.cell_output pre")].filter(
     box => box.checkVisibility() && box.scrollWidth > box.clientWidth + 2 && !box.classList.contains("more")
 ).map(box => box.textContent.slice(0, 200))"""
@@ -127,13 +132,14 @@ def address(book: Path, page: str) -> str:
 @pytest.mark.parametrize(("name", "width"), WIDTHS)
 def test_a_page_is_whole_and_quiet(book, open_page, keep, name, width):
     page = open_page(address(book, name), width)
+    assert page.locator("article details[open]").count() == 0
+    page.evaluate(UNFOLD)
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)  # the page follows the system
         keep(page, f"book-{name.replace('notebooks/', '').replace('/', '-')}-{width}-{theme}")
         assert page.evaluate("document.documentElement.dataset.theme") == theme
         assert page.evaluate(CUT) == []
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it scrolls sideways"
-        assert page.locator("article details[open]").count() == 0
         assert page.locator("article img:not([alt]), article img[alt='']").count() == 0
         assert page.said == [] and page.outside == []
 
@@ -144,6 +150,7 @@ def test_code_of_the_agreed_width_is_not_cut(book, open_page, width):
     for name in PAGES:
         if name.startswith("notebooks/"):
             page.goto(address(book, name))
+            page.evaluate(UNFOLD)
             page.evaluate("document.fonts.ready")
             page.evaluate(WIDEST, COLUMNS)
             assert page.evaluate(CUT_CODE, COLUMNS) == [], name
@@ -252,6 +259,7 @@ def test_figures_have_letters_that_can_be_read(book, open_page, width):
     page = open_page(address(book, FIRST), width)
     for name in [*PAGES, "docs/house", "docs/measurements"]:
         page.goto(address(book, name))
+        page.evaluate(UNFOLD)
         page.evaluate("document.fonts.ready")
         assert page.evaluate(SMALL, LETTERS) == [], name
         assert page.evaluate("document.documentElement.scrollWidth") == width, name
@@ -273,6 +281,7 @@ def test_a_long_title_is_shortened_on_a_phone(book, open_page, width):
 
 def test_the_stripes_of_a_diff_are_as_long_as_its_longest_line(book, open_page):
     page = open_page(address(book, "notebooks/03_double_buffer-1"), 390)
+    page.evaluate(UNFOLD)
     rows = page.evaluate("""[...document.querySelectorAll("div.cell_output pre")].flatMap(box =>
         [...box.querySelectorAll(":scope > span[style*='block;background']")].map(
             row => [row.offsetWidth, box.scrollWidth]))""")
@@ -282,6 +291,7 @@ def test_the_stripes_of_a_diff_are_as_long_as_its_longest_line(book, open_page):
 @pytest.mark.parametrize("kind", ["pre[style*=pre-wrap]", ".tag_exercise .cell_output pre"])
 def test_a_report_and_a_verdict_are_read_on_a_phone_without_scrolling(book, open_page, kind):
     page = open_page(address(book, FIRST), 390)
+    page.evaluate(UNFOLD)
     boxes = page.locator(f"div.cell{kind}" if kind[0] == "." else f"div.cell {kind}").evaluate_all(
         "all => all.map(box => box.scrollWidth - box.clientWidth)"
     )
@@ -331,6 +341,28 @@ def test_paper_has_no_solutions(book, open_page, keep):
     keep(page, "book-print")
     assert not any(fold.is_visible() for fold in page.locator("details.solution").all())
     assert page.evaluate(CUT) == []
+
+
+@pytest.mark.parametrize("name", ["00_start_here-1", "00_start_here-2", "03_double_buffer-1"])
+def test_what_came_out_is_seen_by_a_click_and_not_on_paper(book, open_page, name):
+    page = open_page(address(book, f"notebooks/{name}"))
+    article, cells = page.locator("article"), cells_of(name.rpartition("-")[0])
+    told = {match[0] for cell in cells for match in ANSWER.finditer(text_shown(cell))}
+    folds = [article.locator(f"div.tag_live-{cell} details.below-input") for cell in waiting(cells)]
+    here = [fold for fold in folds if fold.count()]
+    assert len(here) > 1 and any(line in article.text_content() for line in told)
+    for media in ("screen", "print"):
+        page.emulate_media(media=media)
+        assert not [line for line in told if line in article.inner_text()]
+        assert not any(fold.locator(".cell_output").is_visible() for fold in here)
+    page.emulate_media(media="screen")
+    for fold in here:
+        assert fold.locator("summary").inner_text() == "What came out"
+        fold.locator("summary").click()
+        assert fold.locator(".cell_output").is_visible()
+    assert [line for line in told if line in article.inner_text()]
+    page.emulate_media(media="print")
+    assert not [line for line in told if line in article.inner_text()], "paper cannot be folded"
 
 
 def test_a_reader_gets_from_sitting_to_sitting(book, open_page):

@@ -1,5 +1,5 @@
-"""All cells of all lessons, live in the book: they print what the lesson has as printed. Exercises get their
-verdicts, and links of the playground give a new reader the same report.
+"""All cells of all lessons, live in the book: they print what the lesson has as printed, but for what a reader shall
+predict. Exercises get their verdicts, and links of the playground give a new reader the same report.
 
 In `make long` only: half an hour. build/live_lessons.md has the tables afterwards.
 """
@@ -17,6 +17,7 @@ from tests.browser import live
 from tests.browser.conftest import missing, watched
 from tests.compile_service.conftest import serving
 from tests.lessons import cuda_of, replaced
+from tests.lessons.reading import untold
 from tests.lessons.test_lesson_kernels import EXERCISES, WRONG_ANSWERS
 from tools.book.pages import pages_of
 from tools.live.inside import notebook
@@ -117,6 +118,8 @@ def live_answer(page, cell) -> list[dict]:
 def differences(cell, outputs: list[dict]) -> list[str]:
     """The forms that differ from the lesson's own; pictures are there or not."""
     here, there = said(cell.outputs), said(outputs)
+    if "printed" in here:
+        here["printed"] = untold(here["printed"])
     pictures = {form for form in here | there if form.startswith("image/")}
     return sorted(
         form

@@ -43,11 +43,11 @@ def test_a_figure_loads_what_it_needs_on_top(sitting):
 def test_a_prediction_is_written_in_the_page_and_scored(sitting):
     write(sitting, "p3a", "my_after, my_early = 51, 9.34")
     said = texts(run(sitting, "c030p"))
-    assert (
-        "FMAs after the copies: you said 51; it is 51" in said and "you said 9.34 (2 times too high)" in said
-    )
+    assert "FMAs after the copies: right, it is 51" in said and "you said 9.34 (2 times too high)" in said
     as_given(sitting, "p3a")
-    assert "no prediction" in texts(run(sitting, "c030p"))
+    said = texts(run(sitting, "c030p"))
+    assert "early copy, ms: no prediction yet" in said and "it is" not in said
+    assert not cell_of(sitting, "c030p").get_by_text("What came out").first.is_visible()
 
 
 def answered(cell: str, name: str, changes=()) -> str:

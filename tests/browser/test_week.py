@@ -21,8 +21,10 @@ import pytest
 from course_lib.lessons import sources
 from tests.browser.live import PATIENCE
 from tests.browser.test_lab import at_rest, cell_with, menu, rewrite, save
+from tests.lessons.reading import ANSWER, cells_of
 from tests.rules import ROOT
 from tests.tools.made import install_wheel
+from tools.author.numbers import text_shown
 
 FIRST, SECOND = "00_start_here.ipynb", "01_mainloop.ipynb"
 NEWER = "9.9.0"
@@ -155,6 +157,11 @@ def errors(copy: Path) -> list[str]:
     ]
 
 
+def told(copy: Path) -> list[str]:
+    """What `score` told."""
+    return [match[0] for cell in cells_of(copy) for match in ANSWER.finditer(text_shown(cell))]
+
+
 def test_a_week(machine, sites, open_page, keep):
     here = machine("home")
     # Monday
@@ -162,6 +169,7 @@ def test_a_week(machine, sites, open_page, keep):
     assert shown(page) == FIRST, "the first lesson is what opens"
     run_all(page)
     assert errors(here.mine / FIRST) == []
+    assert told(here.mine / FIRST) == [], "nothing is told before it is predicted"
     answer = lesson_cell(FIRST, 'check_exercise("00.1"')
     for gap in ROWS:
         answer = answer.replace("____", gap, 1)
@@ -174,7 +182,7 @@ def test_a_week(machine, sites, open_page, keep):
     scored.locator(".cm-content").click()
     page.keyboard.press("Control+Enter")
     at_rest(page)
-    assert "you said 4" in scored.inner_text()
+    assert "blocks: right, it is 4" in scored.inner_text()
     progress = cell_with(page, "# What you have solved")
     progress.locator(".jp-OutputArea, .jp-InputPrompt").first.click()
     page.keyboard.press("Control+Enter")

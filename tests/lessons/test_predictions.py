@@ -1,6 +1,6 @@
 """No text above a prediction holds its answer: the lesson asks first, then measures.
 
-The answers are those that the `score(...)` cells print ("question: ...; it is 1.34"). What is looked for above the cell
+The answers are those that the `score(...)` cells print ("question: it is 1.34"). What is looked for above the cell
 with the prediction is a number that says the same: 1.34, 1.3 times, 34 % (more), 134 %.
 """
 
@@ -10,11 +10,10 @@ import re
 import pytest
 
 from course_lib.lessons import sources
-from tests.lessons.reading import DEEPER, LESSONS, cells_of, tags_of, text_of
+from tests.lessons.reading import ANSWER, DEEPER, LESSONS, cells_of, tags_of, text_of
 from tools.author.numbers import text_shown
 
 NOTEBOOKS = sources.notebooks(sources.NOTEBOOKS)
-ANSWER = re.compile(r"^(?P<question>.+?): (?:no prediction|you said .+); it is (?P<answer>.+)$", re.MULTILINE)
 NUMBER = re.compile(r"(?<![\w.,-])(\d+(?:\.\d+)?)(?:\s*(%|percent\b)|\s*(x\b|×|times\b))?(?![\w]|[.,]\d)")
 SMALL, TILE = 12, 16
 """Whole numbers up to SMALL, and multiples of TILE, stand everywhere: they say nothing."""
@@ -180,7 +179,7 @@ def test_a_heading_that_gives_the_answer_is_found():
         {"cell_type": "code", "metadata": {"tags": ["predict"]}, "source": "my_gain = None", "outputs": []},
         {"cell_type": "markdown", "metadata": {}, "source": "It was 1.63."},
         {"cell_type": "code", "metadata": {}, "source": "score([('gain', my_gain, results.gain('a', 'b'))])",
-         "outputs": [{"output_type": "stream", "text": "gain: no prediction; it is 1.63\n"}]},
+         "outputs": [{"output_type": "stream", "text": "gain: it is 1.63\n"}]},
     ]  # fmt: skip
     assert spoiled(cells) == {"gain": "it is 1.63, and above it stands 1.63 times"}
     assert spoiled(cells[1:]) == {}

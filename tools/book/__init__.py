@@ -12,6 +12,7 @@
 | conf.py | settings of Sphinx, and these extensions of it: |
 | about.py | description, version and day of each page |
 | alt_text.py | figures keep their description |
+| came_out.py | a fold over outputs says that they are what came out |
 | cuda_lexer.py | CUDA inside a Python string in CUDA's colours |
 | cuda_lines.py | a line in a report leads to that line of the kernel |
 | excerpts.py | the search page shows where a word stands |

@@ -12,6 +12,7 @@ from pathlib import Path
 import nbformat
 
 from hiding_latency.outcome import Outcome
+from hiding_latency.waiting import waiting
 from tools.book import cuda_lines
 from tools.book.front import front_page
 from tools.book.lesson import chapter
@@ -110,7 +111,8 @@ def chapters(outcome: Outcome, names: Sequence[str]) -> list[Page]:
     """A notebook as pages. `names` are those of all notebooks: what is not on the way comes below its lesson in the
     contents."""
     parts = pages_of(outcome.notebook, outcome.name)
-    made = [replace(part, notebook=chapter(part.notebook, part.name)) for part in parts]
+    predicted = waiting(outcome.notebook.cells)
+    made = [replace(part, notebook=chapter(part.notebook, part.name, predicted)) for part in parts]
     cuda_lines.lead(made)
     lead_on(made[0], made[1:], beside(outcome.name, names))
     return made

@@ -13,6 +13,7 @@ extensions = [
     "sphinx_copybutton",
     "tools.book.about",
     "tools.book.alt_text",
+    "tools.book.came_out",
     "tools.book.cuda_lexer",
     "tools.book.cuda_lines",
     "tools.book.excerpts",

@@ -1,6 +1,7 @@
-"""A notebook as a chapter: one title with everything else below it, and marks on solutions."""
+"""A notebook as a chapter: one title with everything else below it, and marks on solutions and on what is folded."""
 
 import re
+from collections.abc import Set
 
 import nbformat
 from markdown_it import MarkdownIt
@@ -11,10 +12,15 @@ from hiding_latency.copies import COLAB_CELL
 
 KERNEL = re.compile(r'\w+ = r"""')
 """How a cell with CUDA C++ begins. Its first line is line 1 of the string: the cell's numbers are those of reports."""
+FOLDS = "hide-output"
+"""The tag by which MyST-NB folds what a cell shows."""
 
 
-def chapter(notebook: nbformat.NotebookNode, name: str) -> nbformat.NotebookNode:
-    """A copy whose first heading is the only one of its level; a notebook without any is called by its name."""
+def chapter(
+    notebook: nbformat.NotebookNode, name: str, predicted: Set[str] = frozenset()
+) -> nbformat.NotebookNode:
+    """A copy whose first heading is the only one of its level; a notebook without any is called by its name.
+    `predicted`: the ids of cells whose outputs are folded, until a reader has predicted them."""
     made = nbformat.from_dict(notebook)
     made.metadata.setdefault("language_info", {"name": "python", "pygments_lexer": "ipython3"})
     made.cells = [cell for cell in made.cells if cell.get("id") != COLAB_CELL]
@@ -28,10 +34,9 @@ def chapter(notebook: nbformat.NotebookNode, name: str) -> nbformat.NotebookNode
                 cell.source = cell.source.replace("<details>", '<details class="solution">')
         else:
             cell.metadata["mystnb"] = shown(cell)
-            cell.metadata["tags"] = [
-                *cell.metadata.get("tags", ()),
-                f"live-{cell.id}",
-            ]  # by which it runs in a page
+            folds = [FOLDS] * (cell.id in predicted)
+            runs = f"live-{cell.id}"  # by which it runs in a page
+            cell.metadata["tags"] = [*cell.metadata.get("tags", ()), *folds, runs]
     if not above:
         made.cells.insert(0, nbformat.v4.new_markdown_cell(f"# {name}"))
     return made

@@ -92,7 +92,7 @@ def test_predictions_are_kept_with_their_lesson(notebook, capsys):
     score([("blocks", 4, 4), ("threads", None, 24), ("rows", (None, None), 3)])
     (line,) = notebook.lines()
     assert line == {"lesson": "09", "predicted": "blocks", "answer": line["answer"], "date": TODAY}
-    assert capsys.readouterr().out.startswith("blocks: you said 4; it is 4\nthreads: no prediction; it is 24")
+    assert capsys.readouterr().out.startswith("blocks: right, it is 4\nthreads: no prediction yet\nrows: no")
 
 
 def test_a_hint_that_was_opened_is_kept_once_and_is_no_try(notebook):

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from course_lib import OPTIONS, Launch, kernel_source, score
+from course_lib import OPTIONS, Launch, kernel_source
 from course_lib.check.gemm import Gemm
 from course_lib.check.job import Job
 from course_lib.measure import charts, records
@@ -529,27 +529,3 @@ def test_the_ceiling_is_that_of_the_type():
         assert charts.ceiling(name, "float16, TN")[0] == 648
         assert charts.ceiling(name, "float32, NT")[0] == 66.9
     assert charts.ceiling("", "float32, NT") == charts.ceiling("A100", "float16, TN") == (0, "")
-
-
-def test_score(capsys):
-    score(
-        [
-            ("a", 0.5, 0.90123, "it is so"),
-            ("b", None, 4),
-            ("f", 10, 9),
-            ("g", 4, 4),
-            ("c", (4, 32), (4, 32)),
-            ("d", 3, None),
-            ("e", (None, None), 1),
-        ]
-    )
-    assert capsys.readouterr().out.splitlines() == [
-        "a: you said 0.5 (1.8 times too low); it is 0.901",
-        "    it is so",
-        "b: no prediction; it is 4",
-        "f: you said 10 (11 % too high); it is 9",
-        "g: you said 4; it is 4",
-        "c: you said (4, 32); it is (4, 32)",
-        "d: you said 3; it is not known here: no record",
-        "e: no prediction; it is 1",
-    ]

@@ -54,6 +54,9 @@ def first_lesson() -> nbformat.NotebookNode:
         v4.new_markdown_cell("<details><summary>Solution</summary>\n\nA fragment.\n</details>",
                              metadata={"tags": ["solution"]}),
         v4.new_markdown_cell("A fragment."),
+        v4.new_code_cell("mine = None", metadata={"tags": ["predict"]}),
+        v4.new_code_cell("score([('q', mine, 4)])", metadata={"tags": ["hide-input"]},
+                         outputs=[v4.new_output("stream", text="q: it is 4\n")]),
         v4.new_markdown_cell("# Optional · Y\n\nMore."),
         v4.new_code_cell("simulate()", outputs=[late]),
     ]  # fmt: skip
@@ -136,7 +139,7 @@ def test_figures_keep_their_description(sitting):
 
 def test_solutions_and_drawing_code_are_folded(sitting):
     folds = re.findall(r"<details[^>]*>", sitting.partition("<article")[2])
-    assert len(folds) == 3 and not any(" open" in fold for fold in folds)
+    assert len(folds) == 5 and not any(" open" in fold for fold in folds)
     assert '<details class="solution">' in sitting, "print leaves these out"
     assert re.search(r'<details class="[^"]*\babove-input\b', sitting)
 
@@ -149,6 +152,13 @@ def test_a_fold_says_what_is_in_it(sitting):
     kernel = nbformat.v4.new_code_cell(CUDA, metadata={"tags": ["kernel", "hide-input"]})
     assert lesson.folded(kernel) == "the kernel"
     assert lesson.folded(nbformat.v4.new_code_cell("1", metadata={"tags": ["hide-input"]})) == "the code"
+
+
+def test_what_is_to_be_predicted_is_folded_and_its_code_has_a_fold_of_its_own(sitting):
+    code, came_out = sitting.split('<details class="admonition hide below-input">')
+    assert "Show the code<" in code and "it is 4" not in code
+    came_out, below = came_out.split("</details>", 1)
+    assert came_out.count("What came out") == 2 and "q: it is 4" in came_out and "it is 4" not in below
 
 
 def test_the_contents_have_a_place_for_teachers_and_exercises_stand_below_their_lesson(pages):

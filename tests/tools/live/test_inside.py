@@ -8,11 +8,12 @@ import pytest
 
 from course_lib import OPTIONS, cp, kernel_source, simulate
 from course_lib.exercises.ids import id_of
+from course_lib.exercises.predictions import TELL
 from course_lib.lessons import sources
 from ptxsim.compiler import elsewhere as compiler
 from ptxsim.compiler import nvrtc
 from tests.lessons import cuda_of, replaced
-from tests.lessons.reading import cells_of, tags_of
+from tests.lessons.reading import ANSWER, cells_of, tags_of, untold
 from tests.lessons.test_lesson_kernels import EXERCISES
 from tests.sample import sample
 from tools.live.inside import blame, elsewhere, names, notebook, outputs
@@ -97,15 +98,19 @@ def test_an_error_names_the_line_of_the_cell_and_a_cell_above_is_named():
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
-def test_a_lesson_prints_the_same_as_in_a_notebook(path):
+def test_a_lesson_prints_the_same_as_in_a_notebook_and_tells_nobody_what_they_shall_predict(
+    path, monkeypatch
+):
     """Every cell in what its own needs made: had one been missed, a name would be missing."""
+    monkeypatch.delenv(TELL, raising=False)
     committed = {cell.get("id"): cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]}
     book = notebook.Notebook(code_alone(path.read_bytes()).decode())
     for cell in book.cells:
         said = book.run(cell.id, {})["outputs"]
         assert not [each for each in said if each["output_type"] == "error"], cell.id
         if "nbval-ignore-output" not in cell.tags:
-            assert text_of(said) == text_of(committed[cell.id]["outputs"]), cell.id
+            assert text_of(said) == untold(text_of(committed[cell.id]["outputs"])), cell.id
+        assert not ANSWER.search(text_of(said)), cell.id
 
 
 RACE = r"""

@@ -333,7 +333,7 @@ class Cell {
 
   show({ outputs, reports, blamed }) {
     this.live?.remove();
-    if (this.made) this.made.hidden = true;
+    if (this.made) (this.made.closest("details.hide") ?? this.made).hidden = true;  // with its fold
     const pages = reports.map((page) => make("div", { className: "output text_html", innerHTML: page }));
     this.live = make("div", { className: "cell_output live-output" });
     put(this.live, [...outputs.map(shownOutput), ...pages]);
