@@ -62,6 +62,7 @@ class Touches:
         self.noted: list[Touch] = []
         self.bounds: dict[int, tuple[int, int]] = {}  # of those that were asked for, by their time
         self.kept: list[np.ndarray] = []  # what goes to `further` once all that is entered together was
+        self.left_by: np.ndarray | None = None  # `lows` by which the last ones were left out
         self.waiting = 0
         self.latest = 0  # the time of the last touch; 0: nothing was touched
 
@@ -86,8 +87,9 @@ class Touches:
         block, where a block's granules are its own."""
         if not self.noted:
             return
-        if lows is not None and lows.max() > low:
-            self.noted = [touch for each in self.noted if (touch := self._unseen(each, lows))]
+        if lows is not None and lows is not self.left_by and (newest := lows.max()) > low:
+            unseen = (each if each.time >= newest else self._unseen(each, lows) for each in self.noted)
+            self.noted, self.left_by = [touch for touch in unseen if touch], lows
         bounds = None if near is None else self._bounds(near)
         due: list[Touch] = []
         later: list[Touch] = []
@@ -110,8 +112,6 @@ class Touches:
 
     def _unseen(self, touch: Touch, lows: np.ndarray) -> Touch | None:
         """What of it is not ordered before all of its block."""
-        if touch.time >= lows.max():
-            return touch
         left = touch.time >= lows[touch.unit * touch.count // self.of_block]
         if not left.any():
             self.bounds.pop(touch.time, None)
