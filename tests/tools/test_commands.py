@@ -13,8 +13,8 @@ import signal
 import subprocess
 import sys
 import tomllib
-import urllib.request
 from functools import cache
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -254,22 +254,24 @@ def test_a_menu_is_fitted_to_a_sweep(copy):
 
 @in_long
 def test_the_book_from_a_fresh_copy(tmp_path):
-    """All lessons run, the book whose cells run is written, served and released, and nothing is done twice."""
+    """Installed by `make` itself: all lessons run, the book whose cells run is written, served and released, and
+    nothing is done twice."""
     copy = Copy(fresh(tmp_path / "course"))
     copy.commit()
     place = [] if fetch.missing() else [f"LIVE={fetch.FOLDER}"]
-    said = copy.types(*copy.make("live", *place))
+    said = copy.types("make", "live", *place)
     book = copy.folder / "build" / "course"
     assert "Read the lessons: build/course/index.html" in said and (book / "playground.html").is_file()
     assert "is there" in copy.types(sys.executable, "-m", "tools.live.fetch")
     assert re.search(
-        r"(\d+) of \1 notebooks: as before.*the book: as before", copy.types(*copy.make("course")), re.DOTALL
+        r"(\d+) of \1 notebooks: as before.*the book: as before", copy.types("make", "course"), re.DOTALL
     )
-    with copy.started(*copy.make("serve", "SERVE=--port=0")) as server:
-        address = re.search(r"http://\S+", server.stdout.readline())[0]
-        assert urllib.request.urlopen(address).read() == (book / "index.html").read_bytes()
+    with copy.started("make", "serve", "SERVE=--port=0") as server:
+        connection = HTTPConnection(re.search(r"http://(\S+)/", server.stdout.readline())[1])
+        connection.request("GET", "/")
+        assert connection.getresponse().read() == (book / "index.html").read_bytes()
         os.killpg(server.pid, signal.SIGINT)
-    copy.types(*copy.make("release", f"TAG=v{release.project(ROOT, '.')['version']}"))
+    copy.types("make", "release", f"TAG=v{release.project(ROOT, '.')['version']}")
     assert len(list((copy.folder / "build" / "release").glob("*.whl"))) == 3
     if chromium():
         assert "MB of memory of the tab when ready" in copy.types(sys.executable, "-m", "tools.live.measure")
