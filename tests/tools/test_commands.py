@@ -271,6 +271,7 @@ def test_the_book_from_a_fresh_copy(tmp_path):
         connection.request("GET", "/")
         assert connection.getresponse().read() == (book / "index.html").read_bytes()
         os.killpg(server.pid, signal.SIGINT)
+        assert "Stopped." in server.communicate(timeout=60)[0]
     copy.types("make", "release", f"TAG=v{release.project(ROOT, '.')['version']}")
     assert len(list((copy.folder / "build" / "release").glob("*.whl"))) == 3
     if chromium():
