@@ -18,6 +18,7 @@ import pytest
 
 from course_lib.lessons import sources
 from tests.browser.live import PATIENCE
+from tests.cupy_or_sim.test_style import contrast
 from tests.rules import ROOT
 from tests.sample import in_long
 
@@ -304,6 +305,11 @@ CURSOR = """() => {
 }"""
 
 
+def hexadecimal(colour: str) -> str:
+    """Of "rgb(1, 2, 3)"."""
+    return "#" + "".join(f"{int(part):02x}" for part in re.findall(r"\d+", colour)[:3])
+
+
 def written(lab, name: str, texts: dict[str, str]) -> str:
     """A notebook with these cells, by id, among the learner's copies."""
     notebook = json.loads((lab.root / "notebooks" / FIRST).read_text(encoding="utf-8"))
@@ -341,6 +347,9 @@ def test_a_kernel_is_shown_as_cuda_and_its_lines_are_counted(kernel, keep):
         shown = [colours.get(word) for word in words]
         assert None not in shown and plain not in shown, colours
         assert len(set(shown)) >= 5, colours  # words, types, built-ins, comments, strings, numbers
+        ground = cell.locator(".jp-InputArea-editor").evaluate("e => getComputedStyle(e).backgroundColor")
+        comment = colours["// one value of each thread"]
+        assert contrast(hexadecimal(comment), hexadecimal(ground)) >= 4.5, (name, comment, ground)
         keep(page, f"lab-kernel-{name.split()[1].lower()}")
     theme(page, "JupyterLab Light")
     numbers = cell.locator(".cm-cuda-lines .cm-gutterElement span").all_inner_texts()
