@@ -171,12 +171,15 @@ def source_of(lab, number: str, change) -> str:
     return change(source)
 
 
-def test_lab_asks_nothing_when_it_opens(opened):
-    """Jupyter's news is what it asks for by itself; a lesson that is unsaved at once, what it asks for in the end."""
+def test_lab_asks_nothing_and_says_little_when_it_opens(lab, opened):
+    """Jupyter's news is what it asks for by itself; a lesson that is unsaved at once, what it asks for in the end.
+    Where it was typed stand our line and the address to open."""
     page = opened(FIRST)
     page.wait_for_timeout(2000)
     assert not page.locator(".jp-mod-dirty").count()
     assert "news" not in page.inner_text("body"), page.locator(".Toastify").all_inner_texts()
+    assert "Nbgrader" not in page.locator(".lm-MenuBar-itemLabel").all_inner_texts()
+    assert len(lab.said().splitlines()) <= 8, lab.said()
 
 
 def test_names_are_whole_and_prose_is_as_wide_as_one_reads(opened, keep):
