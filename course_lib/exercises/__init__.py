@@ -5,5 +5,5 @@ answers      what each exercise tests
 hints        what is said of an answer that is not right: a hint, later a smaller step
 predictions  what a learner predicted, beside what came out
 ids          under which name each of them is kept, whatever its number
-logbook      what a learner has solved and predicted
+logbook      what a learner has tried, solved, predicted and opened
 """
