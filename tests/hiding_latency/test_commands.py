@@ -101,6 +101,16 @@ def test_what_a_copy_prints_is_compared_with_what_it_shows(tmp_path, capfd, show
     assert compared.main(tmp_path, ["02"]) == 2 and "no such lesson" in capfd.readouterr().err
 
 
+def test_what_a_copy_does_not_show_is_not_compared(tmp_path, capfd):
+    """A learner has not run that cell, or it waits for a prediction."""
+    write_notebook(tmp_path / "01_mine.ipynb", "print(2 + 2)")
+    assert compared.main(tmp_path, []) == 1, "no copy: all is compared"
+    notebook = nbformat.read(tmp_path / "01_mine.ipynb", as_version=4)
+    notebook.cells.append(nbformat.v4.new_code_cell("1", id=copies.PROGRESS_CELL))
+    nbformat.write(notebook, tmp_path / "01_mine.ipynb")
+    assert compared.main(tmp_path, []) == 0 and "2 passed" in capfd.readouterr().out
+
+
 def test_the_course_runs_and_keeps_what_ran(tmp_path, capsys, monkeypatch):
     (tmp_path / "lessons").mkdir()
     write_notebook(tmp_path / "lessons" / "01_a.ipynb", "print('check passed')")
