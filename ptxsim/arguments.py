@@ -49,9 +49,9 @@ def bind(kernel: Kernel, args: Sequence, buffers: Sequence[Buffer] = ()) -> Boun
     params = kernel.params
     if len(args) != len(params):
         names = f" ({', '.join(name for name, _ in kernel.declared)})" if kernel.declared else ""
-        raise LaunchError(
-            f"{kernel.name} has {len(params)} parameters{names}, but {len(args)} arguments were given"
-        )
+        takes = "1 parameter" if len(params) == 1 else f"{len(params)} parameters"
+        given = "1 argument was" if len(args) == 1 else f"{len(args)} arguments were"
+        raise LaunchError(f"{kernel.name} has {takes}{names}, but {given} given")
     bound = Bound(np.zeros(kernel.code.program.param_bytes, np.uint8), [*buffers], [])
     for number, (param, arg) in enumerate(zip(params, args, strict=True)):
         name, is_pointer = _about(kernel, number)

@@ -105,8 +105,10 @@ def test_a_launch_with_a_number_for_a_pointer_is_refused_with_its_name():
         LaunchError, match=r"p is a pointer in the kernel, but the argument is 5; pass an array"
     ):
         launch(compile(source, "k"), (1,), (1,), (5, np.int32(2)))
-    with pytest.raises(LaunchError, match=r"k has 2 parameters \(p, n\), but 1 arguments were given"):
+    with pytest.raises(LaunchError, match=r"k has 2 parameters \(p, n\), but 1 argument was given"):
         launch(compile(source, "k"), (1,), (1,), (5,))
+    with pytest.raises(LaunchError, match=r"k has 1 parameter \(n\), but 2 arguments were given"):
+        launch(compile('extern "C" __global__ void k(int n) {}', "k"), (1,), (1,), (5, 6))
 
 
 @pytest.mark.parametrize(
