@@ -34,6 +34,15 @@ def test_the_runner_tells_right_from_wrong(tmp_path):
     assert "1 passed" in table([good], "simulator")
 
 
+def test_the_books_notebooks_tell_what_came_out(tmp_path):
+    """Below a fold; in a learner's copy the same cell says how to predict it (tests/tools/live/test_inside.py)."""
+    write_notebook(tmp_path / "01_a.ipynb", "from course_lib import score\n\nscore([('blocks', None, 4)])")
+    (told,) = ran(tmp_path)
+    assert [cell.outputs[0].text for cell in told.notebook.cells if cell.get("outputs")] == [
+        "blocks: it is 4\n"
+    ]
+
+
 def test_the_table_counts_what_a_page_of_exercises_holds():
     cells = [nbformat.v4.new_code_cell("x", metadata={"tags": ["exercise"]}) for _ in range(4)]
     pages = outcome("exercises/01_a", nbformat.v4.new_notebook(cells=cells), 1.0, [])

@@ -1,5 +1,5 @@
-"""What a learner shall predict is not shown before: not in a copy, as it comes and when it has run, and not in a page
-of the book before a click.
+"""What a learner shall predict is not shown before: not in a copy as it comes, and not in a page of the book before a
+click. That no cell tells it when it runs: tests/tools/live/test_inside.py.
 
 What the lessons in the repository show, all of it, is the measure: nbval compares that.
 """
