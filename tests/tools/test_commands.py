@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tomllib
+from contextlib import closing
 from functools import cache
 from http.client import HTTPConnection
 from pathlib import Path
@@ -267,9 +268,10 @@ def test_the_book_from_a_fresh_copy(tmp_path):
         r"(\d+) of \1 notebooks: as before.*the book: as before", copy.types("make", "course"), re.DOTALL
     )
     with copy.started("make", "serve", "SERVE=--port=0") as server:
-        connection = HTTPConnection(re.search(r"http://(\S+)/", server.stdout.readline())[1])
-        connection.request("GET", "/")
-        assert connection.getresponse().read() == (book / "index.html").read_bytes()
+        host = re.search(r"http://(\S+)/", server.stdout.readline())[1]
+        with closing(HTTPConnection(host)) as connection:
+            connection.request("GET", "/")
+            assert connection.getresponse().read() == (book / "index.html").read_bytes()
         os.killpg(server.pid, signal.SIGINT)
         assert "Stopped." in server.communicate(timeout=60)[0]
     copy.types("make", "release", f"TAG=v{release.project(ROOT, '.')['version']}")
