@@ -41,6 +41,27 @@ TWELVE = (
 )
 MAIN = re.compile(r"\bmain\s*\(")
 DEFINE = {"yuhc/gpu-rodinia": ["cudaThreadSynchronize=cudaDeviceSynchronize"]}
+OPTIONS = {
+    "cudaOpenMP": ["-l", "gomp"],
+    "gaussian": ["-D", "clockRate=major", "-D", "deviceOverlap=minor"],
+    "lud": ["-I", "../common"],
+}
+"""Of single programs: a library, names that CUDA 13 has no more, a folder of headers."""
+FILES = {
+    "backprop": ["backprop_cuda.cu", "backprop.c", "facetrain.c", "imagenet.c"],
+    "cub_block_reduce": ["example_block_reduce.cu"],
+    "cub_block_scan": ["example_block_scan.cu"],
+    "cute_sgemm_1": ["sgemm_1.cu"],
+    "cute_sgemm_sm80": ["sgemm_sm80.cu"],
+    "cute_tiled_copy": ["tiled_copy.cu"],
+    "cute_wgmma_sm90": ["wgmma_sm90.cu"],
+    "lud": ["lud.cu", "lud_kernel.cu", "../common/common.c"],
+    "thrust_histogram": ["histogram.cu"],
+    "thrust_norm": ["norm.cu"],
+    "thrust_sort": ["sort.cu"],
+    "thrust_sum": ["sum.cu"],
+}
+"""Of those that lie beside other programs, or whose host's part is in C."""
 
 
 class Listed(NamedTuple):
@@ -91,6 +112,7 @@ def _listed(folder: Path, into: Path, program: Listed) -> str:
     words = program.arguments.split()
     options, arguments = (words[:2], words[3:]) if words[:1] == ["--sms"] else ([], words)
     given = [
+        *OPTIONS.get(program.name, ()),
         *(word for each in INCLUDE.get(program.repository, ()) for word in ("-I", str(checkout / each))),
         *(word for each in DEFINE.get(program.repository, ()) for word in ("-D", each)),
         *("--limit", "60", *options, "--", *arguments),
@@ -144,6 +166,8 @@ def _report(folder: Path, files: list[str], given: list[str], into: Path, second
 
 def _files(folder: Path, name: str) -> list[str]:
     """The program's own file, or all that no other includes; and beside it the host's."""
+    if name in FILES:
+        return FILES[name]
     own = [folder / f"{name}.cu"]
     if not own[0].is_file():
         every = sorted(folder.glob("*.cu"))
