@@ -36,7 +36,7 @@ def main(begins: tuple[str, ...]) -> int:
     if not chosen:
         print(f"No notebook begins with {' or '.join(begins)}.", file=sys.stderr)
         return 2
-    os.environ |= {"COURSE_BACKEND": "simulator", TELL: "1"}  # the notebooks' kernels inherit it
+    os.environ["COURSE_BACKEND"] = "simulator"  # the notebooks' kernels inherit it
     status = max(renew(path) for path in chosen)
     for left in set(COMPILED.rglob("*.zip")) - {archive_of(path) for path in paths}:
         left.unlink()  # its notebook has gone
@@ -115,7 +115,7 @@ def execute(path: Path) -> nbformat.NotebookNode | None:
         resources={"metadata": {"path": str(path.parent)}},
     )
     try:
-        return without_counts(client.execute())
+        return without_counts(client.execute(env=os.environ | {TELL: "1"}))
     except (nbclient.exceptions.CellExecutionError, nbclient.exceptions.CellTimeoutError) as error:
         print(error)
         return None
