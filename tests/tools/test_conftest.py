@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from types import SimpleNamespace
 
 import conftest
@@ -65,3 +66,11 @@ def test_no_other_conftest_has_the_name_of_the_one_at_the_root():
     assert [
         path for path in ROOT.glob("tests/**/conftest.py") if not (path.parent / "__init__.py").exists()
     ] == []
+
+
+def test_no_two_files_of_tests_are_one_module():
+    """In folders that are no packages pytest imports a file by its name alone."""
+    files = [
+        path for path in (ROOT / "tests").rglob("test_*.py") if not (path.parent / "__init__.py").exists()
+    ]
+    assert [name for name, times in Counter(path.name for path in files).items() if times > 1] == []
