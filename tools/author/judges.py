@@ -5,8 +5,8 @@ others, as owner+name (suites.py): a row whose checkout or tests are not there s
 which take an hour and a quarter more.
 
 What was judged last stands in tests/golden/judges.json. A case that is wrong now and was not then, or a row with fewer
-cases, ends this with status 1 and leaves the record as it is; --keep writes it all the same, for who has read why. The
-record is written where nothing got worse.
+cases, ends this with status 1 and leaves that row of the record as it is; --keep writes it all the same, for who has
+read why. A row that did not get worse is written as soon as it was judged.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import NamedTuple
@@ -127,14 +127,14 @@ def recorded() -> dict[str, Row]:
     return {name: Row(row["cases"], row["wrong"]) for name, row in rows.items()}
 
 
-def keep(rows: dict[str, Row]) -> None:
-    """Write the record; rows that were not judged now stay as they were."""
+def keep(name: str, row: Row) -> None:
+    """Write this row into the record; the others stay as they were."""
     commit = subprocess.run(
         ["git", "rev-parse", "--short=8", "HEAD"], cwd=ROOT, capture_output=True, text=True
     )
     here = {"commit": commit.stdout.strip(), "date": date.today().isoformat()}
     before = json.loads(RECORD.read_text(encoding="utf-8"))["rows"] if RECORD.exists() else {}
-    kept = before | {name: here | row._asdict() for name, row in rows.items()}
+    kept = before | {name: here | row._asdict()}
     whole = {"made_by": "python -m tools.author.judges", "rows": dict(sorted(kept.items()))}
     RECORD.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -152,6 +152,25 @@ def table(now: dict[str, Row | None], before: dict[str, Row]) -> str:
     return "\n".join(lines)
 
 
+def judge(options: argparse.Namespace) -> Iterator[tuple[str, Row | None]]:
+    """The rows that are asked for, each as soon as it was judged; None where its checkout or tests are not there."""
+
+    def chosen(names: Iterable[str]) -> list[str]:
+        return [name for name in names if not options.only or any(word in name for word in options.only)]
+
+    if tests := chosen(BY_TESTS):
+        yield from by_tests(tests).items()
+    for name in chosen(OF_OTHERS):
+        yield name, _row(OF_OTHERS[name](options.folder))
+    for name in chosen(PROGRAMS) if options.programs else ():
+        with tempfile.TemporaryDirectory() as into:
+            yield name, _row(PROGRAMS[name](options.folder, Path(into)))
+
+
+def _row(verdicts: Verdicts | None) -> Row | None:
+    return Row.of(verdicts) if verdicts else None
+
+
 def main() -> int:
     asked = argparse.ArgumentParser(prog="python -m tools.author.judges")
     asked.add_argument("folder", nargs="?", type=Path, default=Path("nowhere"))
@@ -159,31 +178,16 @@ def main() -> int:
     asked.add_argument("--programs", action="store_true")
     asked.add_argument("--keep", action="store_true")
     options = asked.parse_args()
-    began = time.monotonic()
-
-    def chosen(names) -> list[str]:
-        return [name for name in names if not options.only or any(word in name for word in options.only)]
-
-    tests = chosen(BY_TESTS)
-    now: dict[str, Row | None] = by_tests(tests) if tests else {}
-    for name in chosen(OF_OTHERS):
-        verdicts = OF_OTHERS[name](options.folder)
-        now[name] = Row.of(verdicts) if verdicts else None
-    for name in chosen(PROGRAMS) if options.programs else ():
-        with tempfile.TemporaryDirectory() as into:
-            verdicts = PROGRAMS[name](options.folder, Path(into))
-        now[name] = Row.of(verdicts) if verdicts else None
-    before = recorded()
-    judged = {name: row for name, row in now.items() if row}
-    worse = [
-        f"{name}: {what}"
-        for name, row in judged.items()
-        if name in before
-        for what in row.worse_than(before[name])
-    ]
+    began, before = time.monotonic(), recorded()
+    now: dict[str, Row | None] = {}
+    worse: list[str] = []
+    for name, row in judge(options):
+        now[name] = row
+        found = row.worse_than(before[name]) if row and name in before else []
+        worse += [f"{name}: {what}" for what in found]
+        if row and (not found or options.keep):
+            keep(name, row)
     print(table(now, before), *worse, f"{(time.monotonic() - began) / 60:.1f} minutes", sep="\n")
-    if not worse or options.keep:
-        keep(judged)
     return bool(worse)
 
 

@@ -16,8 +16,8 @@ from tests.golden import planted
 from tests.rules import ROOT
 from tools.author.suites import RIGHT, Verdicts
 
-SECONDS = 240
-"""For a program, as when the page was written."""
+SECONDS = 600
+"""For a program. The longest, over CUTLASS's templates, are compiled in four minutes on an idle core."""
 PAGE = ROOT / "ptxsim" / "docs" / "public-programs.md"
 INCLUDE: dict[str, list[str]] = {
     "NVIDIA/cuda-samples": ["Common"],

@@ -62,6 +62,21 @@ def test_what_got_worse_ends_with_1_and_is_not_kept(tmp_path, monkeypatch, capsy
     assert judges.recorded()["a suite"] == Row.of({"a": found, "b": "right"})
 
 
+def test_a_row_is_kept_before_the_next_one_is_judged(tmp_path, monkeypatch):
+    """A suite takes half an hour: what ends the next one does not cost it."""
+
+    def stopped(folder):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(judges, "RECORD", tmp_path / "judges.json")
+    monkeypatch.setattr(judges, "BY_TESTS", {})
+    monkeypatch.setattr(judges, "OF_OTHERS", {"a suite": lambda folder: {"a": "right"}, "another": stopped})
+    monkeypatch.setattr("sys.argv", ["judges"])
+    with pytest.raises(KeyboardInterrupt):
+        judges.main()
+    assert judges.recorded() == {"a suite": Row(1, {})}
+
+
 def test_the_tests_of_each_row_are_there():
     missing = [
         path
