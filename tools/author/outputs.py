@@ -37,10 +37,10 @@ def main(begins: tuple[str, ...]) -> int:
         print(f"No notebook begins with {' or '.join(begins)}.", file=sys.stderr)
         return 2
     os.environ["COURSE_BACKEND"] = "simulator"  # the notebooks' kernels inherit it
-    status = max(renew(path) for path in chosen)
+    renewed = [renew(path) for path in chosen]
     for left in set(COMPILED.rglob("*.zip")) - {archive_of(path) for path in paths}:
         left.unlink()  # its notebook has gone
-    return status
+    return int(not all(renewed))
 
 
 def is_named(path: Path, name: str) -> bool:
@@ -55,19 +55,20 @@ def archive_of(path: Path) -> Path:
     return COMPILED / path.relative_to(sources.NOTEBOOKS).with_suffix(".zip")
 
 
-def renew(path: Path) -> int:
-    """Run a notebook and solve its exercises; when both went well, keep the outputs and what the compiler made."""
+def renew(path: Path) -> bool:
+    """Run a notebook and solve its exercises. Whether both went well: then its outputs are kept, and what the compiler
+    made."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         notebook = compile_anew(path, Path(folder))
         if notebook is None:
             print(f"{named(path)} failed, and is left as it was")
-            return 1
+            return False
         whole.write(path, nbformat.writes(notebook) + "\n")
         archive_of(path).parent.mkdir(parents=True, exist_ok=True)
         texts = cache.write(archive_of(path), Path(folder))
     print(f"{named(path)}: {time.monotonic() - start:.0f} s; {texts} texts of the compiler")
-    return 0
+    return True
 
 
 def named(path: Path) -> str:
@@ -83,7 +84,7 @@ def compile_anew(path: Path, folder: Path) -> nbformat.NotebookNode | None:
     os.environ[cache.KEEP] = str(folder)
     notebook = execute(path)
     compile_kernels(path)
-    return notebook if notebook and not solve(path) else None
+    return notebook if notebook and solved(path) else None
 
 
 def compile_kernels(path: Path) -> None:
@@ -93,14 +94,16 @@ def compile_kernels(path: Path) -> None:
         nvrtc.compile_ptx(source, options=device.options_for(source))
 
 
-def solve(path: Path) -> int:
-    """Check the folded solutions of a notebook, as its readers may."""
+def solved(path: Path) -> bool:
+    """Whether the folded solutions of a notebook pass their checks, as its readers may try them."""
     names = dict.fromkeys(re.findall(r'check_exercise\(\\"(\d\d\.\d+)', path.read_text(encoding="utf-8")))
     tests = [f"tests/lessons/test_lesson_kernels.py::test_solution_passes[{name}]" for name in names]
     if not tests:
-        return 0
+        return True
     root = Path(__file__).parents[2]
-    return subprocess.run([sys.executable, "-m", "pytest", "-q", *tests], cwd=root, check=False).returncode
+    return (
+        subprocess.run([sys.executable, "-m", "pytest", "-q", *tests], cwd=root, check=False).returncode == 0
+    )
 
 
 def execute(path: Path) -> nbformat.NotebookNode | None:

@@ -9,6 +9,7 @@ import ast
 import html
 import json
 import re
+import signal
 import subprocess
 import sys
 import tomllib
@@ -51,7 +52,7 @@ def main() -> int:
     """0 when style, import rules, types and the tests are all right, and tests ran for all that changed."""
     changed = changes()
     steps = [["ruff", "check", "."], ["ruff", "format", "--check", "."]]
-    status = max(run(step) for step in steps)
+    right = [run(step) for step in steps]
     stale = stale_reports()
     for text, places in stale.items():
         print(f"These words are nowhere in ptxsim any more: {text!r}. They stand in")
@@ -60,13 +61,13 @@ def main() -> int:
         print("`make outputs` renews notebooks; pages are mended by hand.")
     chosen = [*ALWAYS, *tests_of(changed)]
     print(f"== {len(changed)} changed files, {len(chosen)} places with tests")
-    failed = run_tests(chosen)
+    right.append(run_tests(chosen))
     untested = [file for file in changed if not tested(file)]
     for file in untested:
         print(f"no test ran for {file}")
-    status = max(status, bool(stale), bool(untested), failed)
-    print("quick: all right; `make test` is the proof" if not status else "quick: something is wrong")
-    return status
+    all_right = all(right) and not stale and not untested
+    print("quick: all right; `make test` is the proof" if all_right else "quick: something is wrong")
+    return int(not all_right)
 
 
 def changes() -> list[str]:
@@ -205,12 +206,18 @@ def registered(path: Path) -> list[str]:
     ]
 
 
-def run_tests(chosen: list[str]) -> int:
-    """What pytest ends with: 5 where it finds no test. One run, since each collects and starts anew; two processes
-    where two notebooks have seconds of work of their own."""
+def run_tests(chosen: list[str]) -> bool:
+    """Whether all of them passed. One run, since each collects and starts anew; two processes where two notebooks have
+    seconds of work of their own."""
     places, expression = selected(chosen)
     notebooks = sum(test.endswith(".ipynb") for test in places)
-    how = ["-q", "--no-header", f"--numprocesses={2 * (notebooks > 1)}", *["--nbval"] * bool(notebooks)]
+    how = [
+        "-q",
+        "-rs",
+        "--no-header",
+        f"--numprocesses={2 * (notebooks > 1)}",
+        *["--nbval"] * bool(notebooks),
+    ]
     return run(["pytest", *how, *["-k", expression] * bool(expression), *places])
 
 
@@ -233,9 +240,14 @@ def selected(chosen: list[str]) -> tuple[list[str], str]:
     return [*(place for place in places if place.partition("::")[0] not in words), *words], expression
 
 
-def run(command: list[str]) -> int:
+def run(command: list[str]) -> bool:
+    """Whether it ended with 0. What a signal ended has a negative status, which is no success and no error of its own:
+    it is named, since nothing else may have been printed."""
     print("==", *command, flush=True)
-    return subprocess.run([sys.executable, "-m", *command], cwd=ROOT).returncode
+    status = subprocess.run([sys.executable, "-m", *command], cwd=ROOT).returncode
+    if status < 0:
+        print(f"{command[0]} was ended by {signal.Signals(-status).name}: what it had not run was not tested")
+    return status == 0
 
 
 def stale_reports() -> dict[str, list[str]]:

@@ -20,7 +20,7 @@ DEEPER = {"deeper/01_banks", "deeper/01_counts", "deeper/01_loop_and_grid"}
 def test_a_number_names_a_lesson_with_all_that_belongs_to_it(monkeypatch, name, expected):
     monkeypatch.setenv("COURSE_BACKEND", "simulator")  # main sets it
     ran = set()
-    monkeypatch.setattr(outputs, "renew", lambda path: ran.add(name_of(path)) or 0)
+    monkeypatch.setattr(outputs, "renew", lambda path: not ran.add(name_of(path)))
     assert outputs.main((name,)) == 0
     assert ran == expected
 
@@ -28,7 +28,7 @@ def test_a_number_names_a_lesson_with_all_that_belongs_to_it(monkeypatch, name, 
 def test_a_lesson_that_fails_keeps_its_outputs_and_ends_make_outputs(tmp_path, monkeypatch):
     (tmp_path / "01_a.ipynb").write_text("as it was")
     monkeypatch.setattr(outputs, "compile_anew", lambda *_: None)
-    assert outputs.renew(tmp_path / "01_a.ipynb") == 1
+    assert not outputs.renew(tmp_path / "01_a.ipynb")
     assert (tmp_path / "01_a.ipynb").read_text() == "as it was"
 
 

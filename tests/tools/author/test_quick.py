@@ -2,6 +2,8 @@
 
 import re
 import runpy
+import signal
+import subprocess
 
 import pytest
 
@@ -53,15 +55,34 @@ def test_a_changed_file_asks_for_its_tests(changed, asked):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "ended", "status"),
-    [("", 0, 0), ("ruff check", 1, 1), ("ruff format", 1, 1), ("pytest", 1, 1), ("pytest", 5, 5)],
+    ("wrong", "ended"),
+    [
+        ("", 0),
+        ("ruff check", 1),
+        ("ruff format", 1),
+        ("pytest", 1),
+        ("pytest", 5),
+        ("pytest", -signal.SIGALRM),
+        ("ruff check", -signal.SIGKILL),
+    ],
 )
-def test_it_ends_as_its_steps_do(monkeypatch, wrong, ended, status):
-    """pytest ends with 5 where it finds no test: no success either."""
+def test_it_ends_well_where_each_step_does(monkeypatch, wrong, ended):
+    """pytest ends with 5 where it finds no test, and with a negative status where a signal ends it: no success."""
+
+    def step(command: list[str], **_: object) -> subprocess.CompletedProcess:
+        return subprocess.CompletedProcess(command, ended if wrong in " ".join(command) else 0)
+
     monkeypatch.setattr(quick, "changes", list)
     monkeypatch.setattr(quick, "stale_reports", dict)
-    monkeypatch.setattr(quick, "run", lambda command: ended if wrong in " ".join(command) else 0)
-    assert quick.main() == status
+    monkeypatch.setattr(quick.subprocess, "run", step)
+    assert quick.main() == (ended != 0)
+
+
+def test_a_step_that_a_signal_ends_is_named(monkeypatch, tmp_path, capfd):
+    (tmp_path / "timed.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGALRM)")
+    monkeypatch.setattr(quick, "ROOT", tmp_path)
+    assert not quick.run(["timed"])
+    assert "timed was ended by SIGALRM" in capfd.readouterr().out
 
 
 def test_a_helper_of_tests_asks_for_no_test_of_make_long_alone(monkeypatch):
@@ -99,7 +120,7 @@ def test_instructions_ask_for_their_own_cases_and_for_every_case_there_is():
 def test_a_file_without_a_test_is_named_and_no_success(monkeypatch, capsys):
     monkeypatch.setattr(quick, "changes", lambda: ["LICENSE", "gone.py", ".ci/run", "ptxsim/README.md"])
     monkeypatch.setattr(quick, "stale_reports", dict)
-    monkeypatch.setattr(quick, "run", lambda command: 0)
+    monkeypatch.setattr(quick, "run", lambda command: True)
     assert quick.main() == 0
     monkeypatch.setattr(quick, "TABLE", {})
     assert quick.main() == 1
