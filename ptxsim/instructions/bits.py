@@ -8,11 +8,10 @@ from collections.abc import Callable
 import numpy as np
 
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
-from .forms import BITS, SIGNED, UNSIGNED, alike, as_type, form, is_signed, last, same, width
+from .forms import BITS, LONG, SIGNED, UNSIGNED, alike, as_type, form, is_signed, last, same, width
 from .registry import Pure, pure
 
 LOGIC = ("pred", *BITS)
-LONG = ("u32", "u64", "s32", "s64")
 
 
 # --- logic

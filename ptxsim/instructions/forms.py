@@ -15,6 +15,7 @@ from .registry import Pure, pure
 SIGNED = ("s16", "s32", "s64")
 UNSIGNED = ("u16", "u32", "u64")
 INTEGERS = SIGNED + UNSIGNED
+LONG = ("u32", "u64", "s32", "s64")
 BITS = ("b16", "b32", "b64")
 FLOATS = ("f32", "f64")
 HALVES = ("f16", "bf16", "f16x2", "bf16x2")

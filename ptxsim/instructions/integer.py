@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
-from .forms import INTEGERS, SIGNED, alike, as_type, form, is_signed, last, same, wider, width
+from .forms import INTEGERS, LONG, SIGNED, alike, as_type, form, is_signed, last, same, wider, width
 from .registry import Pure, pure
 
 PACKED = ("u16x2", "s16x2")
@@ -23,7 +23,7 @@ def add(op: Opcode) -> Pure:
     return _sum(op, np.add, _add_with_carry, np.False_)
 
 
-@form("addc", *INTEGERS, modifiers=("cc",))
+@form("addc", *LONG, modifiers=("cc",))
 def addc(op: Opcode) -> Pure:
     """Add with carry-in."""
     return _carrying(op, _add_with_carry, 2, reads=True)
@@ -34,7 +34,7 @@ def sub(op: Opcode) -> Pure:
     return _sum(op, np.subtract, _subtract_with_carry, np.True_)
 
 
-@form("subc", *INTEGERS, modifiers=("cc",))
+@form("subc", *LONG, modifiers=("cc",))
 def subc(op: Opcode) -> Pure:
     """Subtract with borrow-in."""
     return _carrying(op, _subtract_with_carry, 2, reads=True)
@@ -103,7 +103,7 @@ def mad(op: Opcode) -> Pure:
     return Pure(lambda a, b, c: plus(product(a, b), c), (kind, kind, output), (output,))
 
 
-@form("madc", *INTEGERS, modifiers=("lo", "hi", "cc"))
+@form("madc", *LONG, modifiers=("lo", "hi", "cc"))
 def madc(op: Opcode) -> Pure:
     """`mad` with carry-in."""
     return _mad_with_carry(op, reads=True)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 ROWS = 128
+STRIDES = (1, 7, 23, 29)
+"""Of each operand through the edge values: different ones pair every edge with several others."""
 KERNELS_PER_SOURCE = 8
 INTS = ("s16", "u16", "s32", "u32", "s64", "u64")
 LONG = ("s32", "u32", "s64", "u64")
@@ -47,6 +49,13 @@ class Form:
     tolerance: float = 0.0
     table: str = "edges"
     """Which rows: "edges", "nonzero" (the last operand is never 0) or "moderate" (floats of everyday size)."""
+
+    def __post_init__(self) -> None:
+        if len(self.inputs) > len(STRIDES):
+            raise ValueError(
+                f"{self.name}: a case has at most {len(STRIDES)} operands that come from its table, not "
+                f"{len(self.inputs)}. Write a constant one into `asm`, or give STRIDES one more"
+            )
 
     @property
     def root(self) -> str:
@@ -105,7 +114,7 @@ def register(kind: str) -> tuple[str, str]:
 
 
 def kernel_source(form: Form) -> str:
-    names = "abc"[: len(form.inputs)]
+    names = "abcd"[: len(form.inputs)]
     parameters = ", ".join(f"const {C_TYPE[width(k)]}* {n}" for n, k in zip(names, form.inputs))
     values = (FROM_BITS.get(k, "%s") % f"{n}[i]" for n, k in zip(names, form.inputs))
     operands = ", ".join(f'"{register(k)[1]}"({value})' for k, value in zip(form.inputs, values))
@@ -178,8 +187,9 @@ def _column(kind: str, position: int, table: str, random: np.random.RandomState)
     if table == "moderate":
         return moderate(kind, random)
     values = np.array(edges(kind), np.uint64)
-    stride = (1, 7, 23)[position]  # different strides pair every edge with several others
-    picked = values[(np.arange(ROWS) * stride + np.arange(ROWS) // len(values) * position) % len(values)]
+    picked = values[
+        (np.arange(ROWS) * STRIDES[position] + np.arange(ROWS) // len(values) * position) % len(values)
+    ]
     noise = random.randint(0, 256, (ROWS, 8)).astype(np.uint8).view(np.uint64).ravel()
     narrow = random.randint(0, 70, ROWS).astype(np.uint64)  # useful as shift amounts and lengths
     mixed = np.where(random.randint(0, 3, ROWS) == 0, narrow, noise)

@@ -41,7 +41,17 @@ def replaced(source: str, old: str, new: str) -> str:
 
 def cuda_of(solution: str) -> str:
     """The CUDA source in the text of a solution cell."""
-    return "\n" + re.search(r"```cuda\n(.*?)```", solution, re.DOTALL)[1]
+    return "\n" + _code_of(solution, "cuda")
+
+
+def _code_of(solution: str, language: str) -> str:
+    found = re.search(rf"```{language}\n(.*?)```", solution, re.DOTALL)
+    assert found, (
+        f"the solution has no code between ```{language} and ```. SOLVED in its room of tests/lessons/ says how the "
+        "answer is made: solved_numbers of a kernel and numbers, solved_function of something in Python; of a kernel "
+        f"alone it has no row. The solution:\n{solution}"
+    )
+    return found[1]
 
 
 def solved_kernel(skeleton, solution: str, changes=()):
@@ -56,11 +66,12 @@ def solved_function(name: str):
     """For SOLVED: the Python function or value of this name in a solution cell, with some of its text replaced."""
 
     def solved(skeleton, solution: str, changes=()):
-        source = re.search(r"```python\n(.*?)```", solution, re.DOTALL)[1]
+        source = _code_of(solution, "python")
         for old, new in changes:
             source = replaced(source, old, new)
         names: dict = {}
         exec(source, names)
+        assert name in names, f"the solution's Python sets no {name!r}, for which SOLVED asks:\n{source}"
         return names[name]
 
     return solved
@@ -68,6 +79,10 @@ def solved_function(name: str):
 
 def solved_numbers(skeleton, solution: str, changes=()):
     """For SOLVED: the kernel in the text of a solution cell, else that of the skeleton; and the numbers `my_answer`."""
+    assert isinstance(skeleton, tuple), (
+        "the exercise's answer is no kernel with numbers, check_exercise(name, (kernel, *my_answer)). Of numbers alone "
+        f'SOLVED has solved_function("my_answer"). The answer of its cell: {skeleton!r}'
+    )
     for old, new in changes:
         solution = replaced(solution, old, new)
     answer = solved_kernel(skeleton[0], solution) if "```cuda" in solution else skeleton[0]

@@ -23,6 +23,7 @@ from hiding_latency.packages import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 ALWAYS = ("tests/tools/test_imports.py", "tests/tools/test_types.py")
+EXACT = "tests/ptxsim/instructions/test_instructions.py"
 RESULTS = "tests/ptxsim/instructions/test_instruction_results.py"
 KERNELS = "tests/ptxsim/test_kernels.py"
 RIGHT = "test_right_kernel_gives_the_reference_and_no_report"
@@ -39,7 +40,9 @@ NO_TEST = {
 # quick.toml names what is quick of these
 SLOW = (
     "tests/ptxsim",
+    "tests/ptxsim/cycles",
     "tests/ptxsim/instructions",
+    "tests/ptxsim/program",
     "tests/ptxsim/races",
     "tests/tools",
     "tests/tools/classroom",
@@ -151,6 +154,8 @@ def fill(test: str, file: str) -> list[str]:
         return [test.replace("{exercises}", f'"{number[1]}."')] if number else []
     if test == "{results}":
         return cases_of(registered(ROOT / file))
+    if test == "{exact}":
+        return exact_cases_of(registered(ROOT / file))
     if test == "{kernels}":
         return kernels_with(registered(ROOT / file))
     if test == "{cases}":
@@ -162,19 +167,30 @@ def fill(test: str, file: str) -> list[str]:
 
 
 def cases_of(roots: list[str]) -> list[str]:
-    """The cases of these instructions alone."""
+    """The cases of these instructions; of all where a file registers none."""
     from tests.kernels.instruction_cases import CASES
 
+    if not roots:
+        return [RESULTS]
     names = [case.name for case in CASES if case.name.split(".")[0] in roots]
     return [f"{RESULTS}::test_instruction_runs_and_gives_the_frozen_result[{name}]" for name in names]
 
 
+def exact_cases_of(roots: list[str]) -> list[str]:
+    """What the PTX manual says of these instructions; of all where a file registers none, as rounding.py."""
+    from tests.ptxsim.instructions.exact import CASES
+
+    of_them = [name for name in CASES if name.split(".")[0] in roots]
+    return [f"{EXACT}::test_edge_values[{name}]" for name in of_them] if roots else [EXACT]
+
+
 def kernels_with(roots: list[str]) -> list[str]:
-    """The test kernels whose text names one of these instructions; all of them where none does, as of `ld`."""
+    """The test kernels whose text names one of these instructions; all of them where none does, as of `ld`, and where
+    a file registers none."""
     from tests.kernels.cases import CASES
 
     named = [case.name for case in CASES if any(root in case.source for root in roots)]
-    return [f"{KERNELS}::{RIGHT}[{name}]" for name in named or [case.name for case in CASES]] if roots else []
+    return [f"{KERNELS}::{RIGHT}[{name}]" for name in named or [case.name for case in CASES]]
 
 
 def kernels_of(file: str) -> list[str]:

@@ -170,9 +170,19 @@ CASES["set.gt.and.u32.s32"] = lambda a, b, c: -int(a > b and bool(c))
 CASES["add.sat.s32"] = lambda a, b: clamp(a + b, "s32")
 CASES["sub.sat.s32"] = lambda a, b: clamp(a - b, "s32")
 CASES["mad.hi.sat.s32"] = lambda a, b, c: clamp((a * b >> 32) + c, "s32")
+for name, verdict in {"lo": operator.lt, "ls": operator.le, "hi": operator.gt, "hs": operator.ge}.items():
+    CASES[f"set.{name}.u32.u32"] = lambda a, b, v=verdict: -int(v(a, b))
+for name in ("or", "xor"):
+    CASES[f"set.gt.{name}.u32.s32"] = lambda a, b, c, f=CASES[f"{name}.b32"]: -int(f(a > b, bool(c)))
+for t in ("b16", "b32", "b64"):
+    CASES[f"setp.eq.{t}"] = lambda a, b: (a == b, a != b)
+    CASES[f"set.ne.u32.{t}"] = lambda a, b: -int(a != b)
 CASES["setp.lo.u32"] = lambda a, b: (a < b, a >= b)
 CASES["setp.hs.u64"] = lambda a, b: (a >= b, a < b)
 CASES["slct.u32.s32"] = lambda a, b, c: a if c >= 0 else b
+CASES["slct.ftz.u32.f32"] = lambda a, b, c: (
+    a if oracle.compare(oracle.F32, "ge", oracle.F32.flush(c), 0) else b
+)
 CASES["slct.f32.f32"] = lambda a, b, c: a if oracle.compare(oracle.F32, "ge", c, 0) else b
 
 for t, part in itertools.product(("s32", "u32"), ("lo", "hi")):
@@ -275,6 +285,7 @@ for t in ("f32", "f64"):
         for name in ("add", "sub", "mul", "fma", "div"):
             CASES[f"{name}.{mode}.{t}"] = in_mode(getattr(oracle, name), f, mode)
         CASES[f"rcp.{mode}.{t}"] = lambda a, f=f, mode=mode: oracle.div(f, f.bias << f.fraction, a, mode)
+        CASES[f"mad.{mode}.{t}"] = CASES[f"fma.{mode}.{t}"]
     CASES[f"add.{t}"] = lambda a, b, f=f: oracle.add(f, a, b)
     CASES[f"mov.{t}"] = lambda a: a
     CASES[f"copysign.{t}"] = lambda a, b, f=f: (a & f.sign_bit) | (b & ~f.sign_bit)
@@ -285,7 +296,7 @@ for name in ("add", "sub", "mul", "fma"):
     g = getattr(oracle, name)
     CASES[f"{name}.rn.ftz.f32"] = lambda *x, g=g: oracle.F32.flush(g(oracle.F32, *map(oracle.F32.flush, x)))
     CASES[f"{name}.rn.sat.f32"] = lambda *x, g=g: oracle.saturate(oracle.F32, g(oracle.F32, *x))
-CASES["mad.rn.f32"] = CASES["fma.rn.f32"]
+CASES["mad.rn.ftz.f32"] = CASES["fma.rn.ftz.f32"]
 
 for t, f in FORMATS.items():
     CASES[f"neg.{t}"] = lambda a, f=f: a ^ f.sign_bit
@@ -301,6 +312,12 @@ for t, f in FORMATS.items():
 
         CASES[f"setp.{name}.{t}"] = setp
     CASES[f"set.leu.u32.{t}"] = lambda a, b, f=f: -int(oracle.compare(f, "leu", a, b))
+
+for name in compare.FLOAT_COMPARISONS:
+    CASES[f"set.{name}.u32.f32"] = lambda a, b, name=name: -int(oracle.compare(oracle.F32, name, a, b))
+CASES["set.gt.ftz.u32.f32"] = lambda a, b: (
+    -int(oracle.compare(oracle.F32, "gt", oracle.F32.flush(a), oracle.F32.flush(b)))
+)
 
 for t in ("f16", "bf16"):
     f = FORMATS[t]

@@ -17,6 +17,9 @@ from tests.ptxsim.instructions.exact import CASES, bits_of, interpret
 from tests.ptxsim.oracle import FORMATS, MODES, Format
 from tests.sample import one_in
 
+CONSTANT_OPERAND = ("lop3",)
+"""One operand of these is a constant, the same for all lanes: their rows run one by one."""
+
 
 def build(text: str) -> Pure:
     op = Opcode(text)
@@ -39,8 +42,8 @@ def to_integers(array: np.ndarray, kind: str) -> list[int]:
 
 def run(text: str, rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Run one instruction on rows of operands, as the machine would; rows of results come back."""
-    if text == "lop3.b32" and len(rows) > 1:
-        return [run(text, [row])[0] for row in rows]  # its table is a constant, one for all lanes
+    if Opcode(text).root in CONSTANT_OPERAND and len(rows) > 1:
+        return [run(text, [row])[0] for row in rows]
     pure = build(text)
     columns = [to_array(list(column), kind) for column, kind in zip(zip(*rows), input_kinds(pure))]
     with np.errstate(all="ignore"):
@@ -49,6 +52,9 @@ def run(text: str, rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
         before = [column.copy() for column in columns]
         results = pure.compute(*columns)
     results = results if isinstance(results, tuple) else (results,)
+    assert len(results) == len(output_kinds(pure)), (
+        f"{text}: {len(results)} results, and outputs {output_kinds(pure)}"
+    )
     for column, old in zip(columns, before):
         assert column.tobytes() == old.tobytes(), "an input was modified"
     for result, kind in zip(results, output_kinds(pure), strict=True):
@@ -70,6 +76,9 @@ def check(text: str, rows: list[tuple[int, ...]]) -> None:
     for row, got in zip(rows, run(text, rows), strict=True):
         want = CASES[text](*(interpret(value, kind) for value, kind in zip(row, input_kinds(pure))))
         want = want if isinstance(want, tuple) else (want,)
+        assert len(want) == len(got), (
+            f"{text}: its case in exact.py gives {len(want)} results, the simulator {len(got)}"
+        )
         for g, w, kind in zip(got, want, output_kinds(pure)):
             assert same(g, w, kind), f"{text}{tuple(map(hex, row))}: got {g:#x}, expected {w:#x}"
 
@@ -260,6 +269,9 @@ APPROXIMATIONS = {
     "sin.approx.f32": math.sin,
     "cos.approx.f32": math.cos,
     "tanh.approx.f32": math.tanh,
+    "lg2.approx.ftz.f32": math.log2,
+    "sin.approx.ftz.f32": math.sin,
+    "cos.approx.ftz.f32": math.cos,
     "rsqrt.approx.ftz.f64": lambda x: 1 / math.sqrt(x),
     "ex2.approx.f16": lambda x: 2.0**x,
     "tanh.approx.f16": math.tanh,
@@ -272,6 +284,29 @@ def test_approximations(text):
     x = np.array([0.25, 0.5, 1.5, 3.0, 7.75], DTYPES[pure.inputs[0]])
     want = [APPROXIMATIONS[text](float(value)) for value in x]
     np.testing.assert_allclose(pure.compute(x), want, rtol=1e-3 if "f16" in text else 2e-7)
+
+
+OF_HALVES = {
+    f"{name}.approx.{kind}": exact
+    for name, exact in (("ex2", math.exp2), ("ex2.ftz", math.exp2), ("tanh", math.tanh))
+    for kind in ("bf16", "f16x2", "bf16x2")
+}
+
+
+@pytest.mark.parametrize("text", OF_HALVES)
+def test_approximations_of_halves(text):
+    kind = Opcode(text).types[-1]
+    scalar = FORMATS[kind.removesuffix("x2")]
+    numbers = [-7.75, 0.25, 0.5, 1.5, 3.0]
+    halves = [scalar.round(oracle.Fraction(number)) for number in numbers]
+    packed = kind.endswith("x2")
+    rows = [low | high << 16 * packed for low, high in zip(halves, halves[::-1] if packed else [0] * 5)]
+    got = to_integers(build(text).compute(to_array(rows, kind)), kind)
+    low = [float(scalar.value(bits & 0xFFFF)) for bits in got]
+    np.testing.assert_allclose(low, list(map(OF_HALVES[text], numbers)), rtol=1e-2)
+    if packed:
+        high = [float(scalar.value(bits >> 16)) for bits in got]
+        np.testing.assert_allclose(high, low[::-1], rtol=0)
 
 
 def test_division_by_huge_numbers_is_zero_when_approximate():
