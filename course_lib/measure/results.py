@@ -7,7 +7,7 @@ from cupy_or_sim import style
 from cupy_or_sim.timing import CUBLAS
 
 from . import charts, roofline_chart, tables
-from .rows import HEADER, Row, Speed, has_speed, marks, names
+from .rows import ALWAYS_SHOWN, HEADER, Row, Speed, has_speed, marks, names
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Results:
         """Header and rows, without the columns in which no row has anything."""
         rows = [(name, *row.cells()[1:]) for name, row in zip(names(self.rows), self.rows)]
         columns = [
-            column for column in zip(HEADER, *rows) if column[0] in HEADER[:2] or {*column[1:]} != {"-"}
+            column for column in zip(HEADER, *rows) if column[0] in ALWAYS_SHOWN or {*column[1:]} != {"-"}
         ]
         return [*zip(*((self._gain_over() if name == "gain" else name, *cells) for name, *cells in columns))]
 

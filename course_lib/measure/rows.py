@@ -10,6 +10,8 @@ from cupy_or_sim.timing import CUBLAS
 HEADER = (
     "kernel", "TFLOP/s", "gain", "of cuBLAS", "median us", "10-90 %", "registers", "sustained TFLOP/s",
 )  # fmt: skip
+ALWAYS_SHOWN = ("kernel", "TFLOP/s")
+"""Columns that a table has also where no row has anything in them."""
 
 
 _OF_A_RUN = re.compile(r", run \d+$")

@@ -11,46 +11,54 @@ from ..ptx.program import Instruction, Where
 
 
 class Kind(NamedTuple):
-    """`fatal`: the kernel cannot go on after it. `means` in a line."""
+    """What a finding is called. `order`: lower ones stand first in a report; most serious first (much may follow from a
+    bad address), and those that end the launch last, because they are the last to be found. `means` in a line. `race`:
+    two accesses, and nothing orders them. `bad_address`: one that is made without effect. `fatal`: the kernel cannot go
+    on after it."""
 
     name: str
-    fatal: bool
+    order: int
     means: str
+    race: bool = False
+    bad_address: bool = False
+    fatal: bool = False
 
 
-_MEANINGS = {
-    "out-of-bounds": "an address outside of the array, or a copy that is told to read more than it copies",
-    "misaligned": "an address that is no multiple of the access's size",
-    "unwaited-copy": "reads what an asynchronous copy brings, before anybody waited for it",
-    "read-after-write": "reads what another thread of the block wrote, with no order between the two",
-    "write-after-read": "writes what another thread of the block reads, with no order between the two",
-    "write-after-write": "two threads of the block write different values, with no order between the two",
-    "block-conflict": "the same in global memory, between threads of two blocks",
-    "order-dependent": "volatile or relaxed accesses that nothing orders: another order changes what is read or stays",
-    "missing-proxy-fence": "the copy engine or the tensor cores reach what a thread wrote, "
-    "or the copy engine overwrites what a thread read, with no fence.proxy.async in between",
-    "unwaited-wgmma": "uses a register of a wgmma before anybody waited for it",
-    "missing-wgmma-fence": "a wgmma on registers that other instructions wrote, with no wgmma.fence",
-    "uninitialised-read": "reads memory that nobody wrote, or a variable that nobody set",
-    "barrier-divergence": "not all threads come to the same barrier",
-    "exited-block": "uses the shared memory of a block that may have exited, or may not have started",
-    "warp-mask": "a lane that is not in its own mask, or a value from a lane that is not there",
-}
-_FATAL_MEANINGS = {
-    "barrier-count": "threads at a named barrier that disagree about their number",
-    "mbarrier": "an mbarrier that is not initialised, or twice; that counts what it cannot; used as plain memory",
-    "deadlock": "all threads wait, and nobody is left to come",
-    "assertion-failed": "assert() is false",
-    "trap": "the kernel ended itself, with __trap()",
-    "step-limit": "much work and no end: a loop without an end, or a launch that is too large",
-    "unsupported-instruction": "something that the simulator cannot run",
-}
-KINDS = (
-    *(Kind(name, False, means) for name, means in _MEANINGS.items()),
-    *(Kind(name, True, means) for name, means in _FATAL_MEANINGS.items()),
-)
-"""Most serious first (much may follow from a bad address); those that end the launch come last, because they are the
-last to be found."""
+_KINDS = (
+    Kind("out-of-bounds", 10, "an address outside of the array, or a copy that is told to "
+         "read more than it copies", bad_address=True),
+    Kind("misaligned", 20, "an address that is no multiple of the access's size", bad_address=True),
+    Kind("unwaited-copy", 30, "reads what an asynchronous copy brings, before anybody waited for it", race=True),
+    Kind("read-after-write", 40, "reads what another thread of the block wrote, with no order "
+         "between the two", race=True),
+    Kind("write-after-read", 50, "writes what another thread of the block reads, with no "
+         "order between the two", race=True),
+    Kind("write-after-write", 60, "two threads of the block write different values, with no "
+         "order between the two", race=True),
+    Kind("block-conflict", 70, "the same in global memory, between threads of two blocks", race=True),
+    Kind("order-dependent", 80, "volatile or relaxed accesses that nothing orders: another "
+         "order changes what is read or stays"),
+    Kind("missing-proxy-fence", 90, "the copy engine or the tensor cores reach what a thread wrote, "
+         "or the copy engine overwrites what a thread read, with no fence.proxy.async in between"),
+    Kind("unwaited-wgmma", 100, "uses a register of a wgmma before anybody waited for it"),
+    Kind("missing-wgmma-fence", 110, "a wgmma on registers that other instructions wrote, with no wgmma.fence"),
+    Kind("uninitialised-read", 120, "reads memory that nobody wrote, or a variable that nobody set"),
+    Kind("barrier-divergence", 130, "not all threads come to the same barrier"),
+    Kind("exited-block", 140, "uses the shared memory of a block that may have exited, or may not have started"),
+    Kind("warp-mask", 150, "a lane that is not in its own mask, or a value from a lane that is not there"),
+    Kind("barrier-count", 160, "threads at a named barrier that disagree about their number", fatal=True),
+    Kind("mbarrier", 170, "an mbarrier that is not initialised, or twice; that counts "
+         "what it cannot; used as plain memory", fatal=True),
+    Kind("deadlock", 180, "all threads wait, and nobody is left to come", fatal=True),
+    Kind("assertion-failed", 190, "assert() is false", fatal=True),
+    Kind("trap", 200, "the kernel ended itself, with __trap()", fatal=True),
+    Kind("step-limit", 210, "much work and no end: a loop without an end, or a launch that is too large", fatal=True),
+    Kind("unsupported-instruction", 220, "something that the simulator cannot run", fatal=True),
+)  # fmt: skip
+"""In any order: what is to be known of a kind stands in its fields."""
+
+KINDS = tuple(sorted(_KINDS, key=lambda kind: kind.order))
+"""In their order."""
 
 
 class Cause(NamedTuple):
@@ -134,10 +142,10 @@ CAUSES = tuple(Cause(name, means) for name, means in _CAUSES.items())
 NOTES = {"copy-in-flight-at-exit": "a block may end while a copy into its shared memory is on its way"}
 """Causes of notes, for which programs ask."""
 
-ORDER = {kind.name: number for number, kind in enumerate(KINDS)}
+ORDER = {kind.name: kind.order for kind in KINDS}
 FATAL = frozenset(kind.name for kind in KINDS if kind.fatal)
-BAD_ADDRESS = frozenset(kind.name for kind in KINDS[:2])
-RACES = frozenset(kind.name for kind in KINDS[2:7])
+BAD_ADDRESS = frozenset(kind.name for kind in KINDS if kind.bad_address)
+RACES = frozenset(kind.name for kind in KINDS if kind.race)
 WORDS = ORDER.keys() | {cause.name for cause in CAUSES} | NOTES.keys()
 """All that a finding or a note may be called: what a program, or a hint, can match instead of sentences."""
 

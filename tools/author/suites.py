@@ -20,7 +20,7 @@ Verdicts = dict[str, str]
 HIRACE = "JohnJacobsonIII+HiRace-Artifact-SC24"
 """Has the kernels of Indigo (Liu, Azami, Walters, Burtscher, 2022) for `int`, and six graphs."""
 OPTIONS = ("--std=c++17", "-arch=sm_80")
-RACES = {"read-after-write", "write-after-read", "write-after-write", "block-conflict", "order-dependent"}
+RACES = {kind.name for kind in ptxsim.KINDS if kind.race} | {"order-dependent"}
 RACING = re.compile("atomicBug|guardBug|syncBug|raceBug")
 """In the name of a kernel: what its mistake is. A boundsBug alone is out of bounds, and no race."""
 
