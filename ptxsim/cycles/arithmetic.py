@@ -439,6 +439,12 @@ def _elect(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
     warp.put(decoded.operands[0], first, guard)
 
 
+def _divides(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    """Whether a division takes the long way, a function: it does for numbers near the ends of float32's range, and is
+    taken not to."""
+    warp.put(decoded.operands[0], False, guard)
+
+
 def _granted(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
     if decoded.operands[0].kind == "UP":
         warp.put(decoded.operands[0], True, guard)
@@ -460,6 +466,7 @@ HANDLERS: dict[str, Callable[[Registers, Decoded, np.ndarray | None], None]] = {
     **dict.fromkeys(("LDC", "ULDC"), _load_constant),
     **dict.fromkeys(("VOTE", "VOTEU"), _vote),
     "ELECT": _elect,
+    "FCHK": _divides,
     "USETMAXREG": _granted,
     "I2F": _to_float,
     "F2I": _from_float,

@@ -36,7 +36,7 @@ CLUSTER = -1
 
 NOT_KNOWN = frozenset(["QGMMA", "IGMMA", "UTMAPF", "UTMAREDG", "UBLKCP", "UBLKRED", "RET"])
 """Instructions that no walk gets past: copies without a map, sums of Hopper's copy engine, ends of functions. A CALL
-without a RET is a branch: up to compute capability 8.9 ptxas leaves loops in this way."""
+that comes to no RET is a branch: up to compute capability 8.9 ptxas leaves loops in this way."""
 BRANCHES = frozenset(["BRA", "CALL"])
 
 
@@ -149,6 +149,10 @@ class Warp(Registers):
                     access = Access(barrier=(CLUSTER, 0))
                 elif name == "UTMALDG" or (name == "SYNCS" and "CCTL" not in decoded.modifiers):
                     access = self.mbarrier(decoded, active if does is None else does)
+                elif name in NOT_KNOWN:
+                    raise Untraceable(
+                        f"the clock on machine code does not know {name}, at line {decoded.instruction.line}"
+                    )
                 else:
                     self.forget(decoded)
             steps.append(Step(decoded, some, taken, access))
@@ -417,11 +421,6 @@ def walk_block(
 ) -> list[list[Step]]:
     """What each warp of one block issues. `loaded`: as in Warp."""
     code = [decode(each) for each in instructions]
-    for each in code:
-        if each.name in NOT_KNOWN:
-            raise Untraceable(
-                f"the clock on machine code does not know {each.name}, at line {each.instruction.line}"
-            )
     index = {each.address: at for at, each in enumerate(instructions)}
     warps = -(-block_size[0] * block_size[1] * block_size[2] // WARP)
     walks = [

@@ -218,6 +218,16 @@ def test_what_is_not_known_is_said():
         walked(BULK)
 
 
+def test_a_division_takes_the_short_way_and_its_function_is_not_come_to():
+    """Where one is near the ends of float32's range a function takes over, which returns by data."""
+    quotient = "__int_as_float(in[threadIdx.x]) / __int_as_float(in[threadIdx.x + 32])"
+    warps = walked(f"out[threadIdx.x] = __float_as_int({quotient});")
+    names = {step.decoded.name for steps in warps for step in steps}
+    assert {"FCHK", "MUFU"} <= names and not {"CALL", "RET"} & {
+        step.decoded.name for steps in warps for step in steps if step.taken
+    }
+
+
 @pytest.mark.parametrize("name", ["register_tile", "tiled"])
 def test_wavefronts_and_sectors_are_those_that_the_simulator_counts(name):
     """Of PTX and of machine code alike: each access to memory stands in both."""
