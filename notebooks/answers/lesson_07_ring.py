@@ -9,11 +9,10 @@ from course_lib.check.verdict import CheckFailed
 from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.launch import Launch
 from ptxsim import Report
-from ptxsim.clock import ALONE, Block
-from ptxsim.gpus import H100
 from ptxsim.observe.events import BulkCopy, Event, MbarrierWait, Wgmma
 
 from .common import demand, demand_all_landed, demand_kernel, fail, untried_grids
+from .replay import flights
 from .untried import Untried, untried
 
 SLOT = (64 + 256) * 64 * 2
@@ -113,17 +112,10 @@ def demand_no_wait_for_landing(report: Report) -> None:
 
 
 def fetched(report: Report, k_tiles: int, multiplied: int) -> int:
-    """How many k-tiles the copy engine fetches if no more than so many are multiplied: the block is played, and its
+    """How many k-tiles the copy engine fetches if no more than so many are multiplied: the block is replayed, and its
     warps wait for ever before the next one."""
     copies = sum(isinstance(event, BulkCopy) for mine in report.events for event in mine)
     return flights([_held(mine, k_tiles, multiplied) for mine in report.events]) * k_tiles // copies
-
-
-def flights(events: list[list[Event]]) -> int:
-    """How many copies the copy engine is asked for when a block's warps do just this."""
-    block = Block(events, H100.rates, ALONE)
-    block.run()
-    return block.engines.bulk_copies
 
 
 def _held(events: list[Event], k_tiles: int, multiplied: int) -> list[Event]:

@@ -14,9 +14,9 @@ from .lesson_07_ring import (
     demand_more_tiles,
     demand_no_wait_for_landing,
     fetched,
-    flights,
     run,
 )
+from .replay import flights
 from .untried import M, N, Untried
 
 TILES, K_TILES, SLOTS = 2, 3, 3
