@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
+from course_lib.measure.events import Event
 from course_lib.measure.timeline import Timeline
 from cupy_or_sim import style
-from ptxsim import Report
 
 
 @style.styled
@@ -136,26 +136,19 @@ def epilogues(pause: str = "a pause", shorter: str = "short"):
 
 PRODUCTS, OUT = "products", "C"
 MARKED = {"math": PRODUCTS, "epilogue": OUT}
-MODELLED = {"wgmma": PRODUCTS, "math": OUT, "store": OUT}
-"""What a consumer is at, by the phases of a timeline, and by those of the simulator's clock."""
+"""What a consumer is at, by the phases of a timeline."""
 Stretch = tuple[str, float, float]
 """(what a consumer is at, begin, end)"""
 
 
 @style.styled
-def in_turn(together: Timeline, report: Report):
-    """Two consumers that multiply together, where two tiles meet; and two in turn, as the clock saw the launch of this
-    report. Both on one scale."""
+def in_turn(together: Timeline, turns: Timeline):
+    """Two consumers that multiply together, where two tiles meet; and two in turn, where the first one's tile ends: a
+    model. Both on one scale."""
     seam = together.parts["seam"]
-    events = [(e.warp, MARKED.get(e.phase), e.begin, e.end) for e in seam.events]
-    segments = [(s.warp, MODELLED.get(s.phase), s.begin, s.end) for s in report.timeline]
-    turns = _consumers(segments)
-    start = min(begin for mine in turns for what, begin, _ in mine if what == OUT) - 0.45 * seam.length
     panels = {
-        f"together: complete, {together.origin}": _consumers(events),
-        "in turn: model of an H100, a pair of blocks alone": [
-            [(what, begin - start, end - start) for what, begin, end in mine] for mine in turns
-        ],
+        f"together: complete, {together.origin}": _consumers(seam.events),
+        f"in turn: ping_pong, model of an {turns.gpu}": _consumers(turns.parts["end"].events),
     }
     figure, said = style.new_figure(3.1), []
     for ax, (title, consumers) in zip(figure.subplots(2, 1, sharex=True), panels.items()):
@@ -179,14 +172,15 @@ def in_turn(together: Timeline, report: Report):
     return figure, f"What two consumers do, in SM clocks. {'. '.join(said)}."
 
 
-def _consumers(phases: Iterable[tuple[int, str | None, float, float]]) -> list[list[Stretch]]:
+def _consumers(events: Iterable[Event]) -> list[list[Stretch]]:
     """Phases of warps as the stretches of two consumers, each by the first of its warps that is there. Products end
     where their results begin to leave."""
     found: dict[int, dict[int, list[Stretch]]] = {0: {}, 1: {}}
-    for warp, what, begin, end in sorted(phases, key=lambda phase: phase[2]):
-        if warp < 4 or what is None:
+    for event in sorted(events, key=lambda event: event.begin):
+        what, begin, end = MARKED.get(event.phase), event.begin, event.end
+        if event.warp < 4 or what is None:
             continue
-        mine = found[warp // 4 - 1].setdefault(warp, [])
+        mine = found[event.warp // 4 - 1].setdefault(event.warp, [])
         if mine and (mine[-1][0] == what or what == OUT):
             mine[-1] = *mine[-1][:2], end if mine[-1][0] == what else begin
         if not mine or mine[-1][0] != what:

@@ -2,14 +2,12 @@
 
 import re
 from itertools import pairwise
-from types import SimpleNamespace
 
 import pytest
 
 from course_lib.measure.events import Event, Shown
 from course_lib.measure.timeline import Timeline
 from course_lib.notebooks.figures import lesson_07, lesson_08
-from ptxsim.clock import Segment
 
 
 def texts(figure) -> list[str]:
@@ -66,16 +64,20 @@ def test_consumers_in_turn_have_products_beside_results():
     ]
     events = tuple(Event(4 + 4 * consumer, phase, 0, begin, end) for consumer, phase, begin, end in shared)
     seam = Timeline("complete", (), "model", "H100", parts={"seam": Shown(events, 2000, {})})
-    turns = [(4, "wgmma", 0, 500), (4, "barrier", 500, 510), (4, "math", 510, 600), (4, "store", 600, 700),
-             (8, "wgmma", 400, 1000), (8, "math", 1010, 1100)]  # fmt: skip
-    report = SimpleNamespace(timeline=tuple(Segment(*turn) for turn in turns))
-    assert lesson_08._consumers((w, lesson_08.MODELLED.get(phase), b, e) for w, phase, b, e in turns) == [
+    rows = [(4, "math", 0, 300), (4, "math", 310, 500), (4, "wait", 500, 510), (4, "epilogue", 510, 700),
+            (5, "math", 0, 600), (8, "wait", 0, 400), (8, "math", 400, 1000)]  # fmt: skip
+    alone = tuple(Event(warp, phase, 0, begin, end) for warp, phase, begin, end in rows)
+    assert lesson_08._consumers(alone) == [
         [("products", 0, 510), ("C", 510, 700)],
-        [("products", 400, 1010), ("C", 1010, 1100)],
+        [("products", 400, 1000)],
     ]
-    figure, words = lesson_08.in_turn(seam, report)
+    turns = Timeline("ping_pong", (), "model", "H100", parts={"end": Shown(alone, 1000, {})})
+    figure, words = lesson_08.in_turn(seam, turns)
     assert (
         "consumer 0 products 0 to 1,000, C 1,000 to 1,500; consumer 1 products 0 to 1,000, C 1,000" in words
     )
-    assert "consumer 0 products 390 to 900, C 900 to 1,090; consumer 1 products 790 to 1,400" in words
-    assert [len(ax.patches) for ax in figure.axes] == [4, 4]
+    assert (
+        "in turn: ping_pong, model of an H100: consumer 0 products 0 to 510, C 510 to 700; consumer 1"
+        in words
+    )
+    assert [len(ax.patches) for ax in figure.axes] == [4, 3]
