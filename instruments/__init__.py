@@ -1,7 +1,7 @@
 """Instruments that one or two lessons use: `from instruments import waves, profile, show_k_blocks`.
 
 waves, spans, span_chart   which SM works on what
-timed                      calls compared, such as `matmul` with cuBLAS
+timed                      calls compared, such as `matmul` with cuBLAS; a launch that is no GEMM, modelled
 profile, full_unit         what Nsight Compute counts, and which unit is full
 sass, order, loads_ahead   machine code beside its source, and in which order it stands
 bubbles                    where every cycle went, by source line and reason; by Nsight Compute or modelled
@@ -38,7 +38,7 @@ from .sass import sass
 from .single import at_any_size, check_finish, parts, product, sectors_of_a_layer, tried, whole_numbers
 from .spans import spans
 from .tensor_share import tensor_shares
-from .timed import timed
+from .timed import modelled_us, timed
 from .waves import waves
 
 __all__ = [
@@ -54,6 +54,7 @@ __all__ = [
     "k_block",
     "layer_times",
     "loads_ahead",
+    "modelled_us",
     "ncu",
     "noted",
     "parts",

@@ -168,12 +168,14 @@ def _wide(found: Evidence) -> Item:
 
 def _busy(found: Evidence) -> Item:
     busy, tensor = found.busy, found.units == "tensor"
-    value = f"{busy.percent:.0f} % {'tensor cores' if tensor else 'FMA units'}"
+    units = "tensor cores" if tensor else "FMA units"
+    value = "" if busy.percent is None else f"{busy.percent:.0f} % {units}"
     of = f"{FLOP_PER_CLOCK[found.units]} FLOP per cycle and SM"
     most = f", all that mma.sync can do; wgmma: {WGMMA_FLOP_PER_CLOCK}"
     why = f"Source: {busy.origin}. 100 % are {of}{most * tensor}."
-    ok = busy.percent >= 80 if busy.measured else None
-    value = value if busy.measured else f"not measured; {value} in the model"
+    ok = (busy.percent or 0) >= 80 if busy.measured else None
+    if not busy.measured:
+        value = f"not measured; {value} in the model" if value else "not measured"
     target = f"at least 80 % of {'mma.sync' if tensor else 'the FMA units'}"
     return Item("math units busy", value, target, ok, why, "Tensor Core utilization > 80 %")
 

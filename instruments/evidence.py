@@ -10,7 +10,7 @@ from course_lib.check.job import Job
 from course_lib.check.mistakes import product, where_wrong
 from course_lib.check.verdict import CheckFailed
 from course_lib.measure.bench import benchmark
-from course_lib.measure.model import modelled as modelled_launch
+from course_lib.measure.model import NOT_FOLLOWED, by_machine_code
 from ptxsim import Counts, HazardError, LaunchResources, Report
 from ptxsim.compiler import NvdisasmMissing
 from ptxsim.gpus import H100, SECTOR, Gpu
@@ -31,9 +31,10 @@ BUSY = {"tensor": "tensor cores busy, %", "fma": "FMA units busy, %"}
 
 @dataclass(frozen=True)
 class Busy:
-    """How busy the math units are, in percent of what they can do; where that comes from; whether it was measured."""
+    """How busy the math units are, in percent of what they can do (None: not known); where that comes from; whether it
+    was measured."""
 
-    percent: float
+    percent: float | None
     origin: str
     measured: bool
 
@@ -168,7 +169,10 @@ class Evidence:
         most = FLOP_PER_CLOCK[self.units]
         if row.flop_per_clock:
             return Busy(100 * row.flop_per_clock / most, f"the speed, {row.origin}", True)
-        modelled, _ = modelled_launch(self.job)
+        try:
+            modelled = by_machine_code(self.job)
+        except NOT_FOLLOWED as why:
+            return Busy(None, f"no measurement, and no model: {why}", False)
         cycles = modelled.ms * 1e3 * modelled.clock_mhz * self.gpu.sms
         flop = 2 * self.gemm.M * self.gemm.N * self.gemm.K / cycles
         return Busy(100 * flop / most, "the model", False)

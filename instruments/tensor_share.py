@@ -58,7 +58,7 @@ def _gpu_of(row: Row) -> Gpu | None:
 def _free_clock(row: Row) -> int:
     """In MHz, of its GPU when nothing holds it down; 0 where that is not known."""
     gpu = _gpu_of(row)
-    return gpu.rates.clock_mhz if gpu and gpu.rates else 0
+    return gpu.clock_mhz if gpu else 0
 
 
 def tensor_shares(results: Results, cublas: bool = False) -> TensorShares:

@@ -1,12 +1,16 @@
-"""How long calls take that are more, or something else, than one GEMM kernel: timed on a GPU, replayed elsewhere."""
+"""How long calls take that are more, or something else, than one GEMM kernel: timed on a GPU, replayed elsewhere; and
+how long a launch would take by the simulator's clock."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from course_lib.measure import records, tables
 from cupy_or_sim import keys, limits, timing
+from cupy_or_sim.kernel import Kernel
+from cupy_or_sim.simulate import compiled
+from ptxsim import launch_cycles
 
 REPEATS = 20
 
@@ -40,6 +44,17 @@ class Timed:
 
     def _repr_html_(self) -> str:
         return tables.as_html([f"{self.title}: {self.origin}"], self._table())
+
+
+def modelled_us(
+    kernel: Kernel, grid: Sequence[int], block: Sequence[int], args: Sequence, shared_mem: int = 0
+) -> float:
+    """Microseconds of a launch on an H100 by the simulator's clock, which plays the kernel's machine code: a model. The
+    arguments are those of `simulate`; arrays are not looked at.
+
+    Raises Untraceable for a kernel whose addresses or branches depend on data.
+    """
+    return 1000 * launch_cycles(compiled(kernel), grid, block, lambda _: args, 1, shared_mem).ms
 
 
 def timed(title: str, make: Callable[[], Mapping[str, Callable[[], object]]], source: str) -> Timed:

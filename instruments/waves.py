@@ -19,7 +19,7 @@ def waves(kernel: Kernel, gemm: Problem, launch: Launch = STANDARD, model: bool 
     """Each block of a launch as a bar on its SM, from its begin to its end: noted now on a GPU, recorded elsewhere.
 
     `kernel` is the kernel that `Gemm.check` takes. Two marks a block: its text gets the object of `course/waves.cuh`.
-    `model`: what the clock on machine code says, on every machine; all SMs are alike in it.
+    `model`: what the clock says, on every machine; all SMs are alike in it.
     """
     check_launched(kernel, launch)
     title = f"{kernel.name}, {' x '.join(map(str, (gemm.M, gemm.N, gemm.K)))} {gemm.dtype}"

@@ -17,7 +17,6 @@ from .cycles import (
     calibrated,
     launch_cycles,
 )
-from .estimate import Estimate, estimate
 from .foreign import printable, printable_line
 from .instructions.tensor import fragment
 from .interrupts import MessageOnly, in_background, result_of
@@ -39,7 +38,6 @@ __all__ = [
     "Cause",
     "CompileError",
     "Counts",
-    "Estimate",
     "Hazard",
     "HazardError",
     "Issue",
@@ -63,7 +61,6 @@ __all__ = [
     "calibrated",
     "clean_side_by_side",
     "compile",
-    "estimate",
     "fragment",
     "from_ptx",
     "global_sectors",

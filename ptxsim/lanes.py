@@ -220,5 +220,5 @@ class Registers(Lanes, Protocol):
     def special(self, name: str) -> np.ndarray:
         """A special register (`%tid.x`) of all lanes, or the one value of all."""
 
-    def clock(self, pc: int, unit: str) -> np.ndarray:
-        """The clock of the active lanes, in "cycles" or "ns" (uint64)."""
+    def clock(self, pc: int) -> np.ndarray:
+        """What the active lanes read of the clock (uint64): issued instructions."""

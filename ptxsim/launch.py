@@ -4,12 +4,10 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import takewhile
-from typing import Any
 
 import numpy as np
 
 from .arguments import Bound, bind
-from .clock.clock import Clock, Clocks, model_launch
 from .compiler.cache import ToolMissing
 from .compiler.nvrtc import CompileError
 from .gpus import H100, MAX_REGISTERS, REGISTERS, SHARED_BY_DEFAULT, WARP, Gpu, Room, find_gpu
@@ -22,7 +20,7 @@ from .observe.counters import Counters, NoCounters
 from .observe.events import Event
 from .occupancy import launch_resources, registers_at_launch, room
 from .ptx import program as ptx
-from .races.hazards import FATAL, HazardLog
+from .races.hazards import HazardLog
 from .report import Report
 from .units.clusters import MOST_BLOCKS
 from .work import Budget
@@ -131,35 +129,18 @@ def launch_bound(
     dependent: bool = False,
     watch: Callable[[LaunchState, int], None] | None = None,
     counted: bool = True,
-    clocks: Clocks | None = None,
     gpu: Gpu = H100,
     registers: Callable[[], int] | None = None,
 ) -> Report:
     """The same with parameters that are bytes already, and with dimensions that were checked. `watch(state, blocks)`
     hears before each batch of blocks how many have ended; an Ended that it raises ends the launch. Without `counted`
-    the report has no counters and no events, and comes sooner. `clocks`: what earlier launches of this kernel had.
-    `registers` of a thread on that GPU, if somebody knows better than NVRTC."""
-    clocks = {} if clocks is None else clocks
-    counted = counted or (kernel.code.reads_clock and (grid, block, shared_mem) not in clocks)
+    the report has no counters and no events, and comes sooner. `registers` of a thread on that GPU, if somebody knows
+    better than NVRTC."""
     budget = budget or Budget(None)
     blocks = math.prod(grid)
     space = _room(kernel, blocks, block, shared_mem, cooperative, gpu, registers)
     if cooperative and space:
         raise LaunchError(f"{space.refuses(blocks)}: it refuses the launch (too large)")
-    start = partial(
-        _start,
-        kernel,
-        [grid],
-        block,
-        [bound],
-        shared_mem,
-        budget,
-        seed,
-        cooperative,
-        in_turn,
-        dependent,
-        space,
-    )
     batch = _blocks_at_once(kernel.code, math.prod(block), shared_mem, cooperative)
     batch = math.prod(kernel.code.program.cluster) if in_turn else batch
     if cooperative and blocks > batch:
@@ -175,17 +156,22 @@ def launch_bound(
             f"the simulator holds at most {MAX_SHARED_TOGETHER:,}. Simulate fewer blocks"
         )
 
-    def run(watched: int = 0 if counted else NOBODY, clock: Clock | None = None) -> tuple[LaunchState, list]:
-        state = start(watched, clock)
-        return state, _run(state, blocks, batch, watch)
-
     with interruptible(f"the launch of {kernel.name}"):
-        if kernel.code.reads_clock:
-            state, events = _with_clock(
-                run, kernel, grid, block, shared_mem, [*bound.buffers, *kernel.variables], clocks
-            )
-        else:
-            state, events = run()
+        state = _start(
+            kernel,
+            [grid],
+            block,
+            [bound],
+            shared_mem,
+            budget,
+            seed,
+            cooperative,
+            in_turn,
+            dependent,
+            space,
+            watched=0 if counted else NOBODY,
+        )
+        events = _run(state, blocks, batch, watch)
     counters, output = state.counters.table(kernel.source), "".join(state.output)
     log = state.log
     return Report(kernel, grid, block, log.sorted(), counters, events, output, shared_mem, log.notes)
@@ -212,7 +198,7 @@ def clean_side_by_side(
         _check_limits(grid, block, kernel, shared_mem)
         bounds.append(bind(kernel, args, bounds[-1].buffers if bounds else ()))
     crowded = any(_room(kernel, math.prod(grid), block, shared_mem, False, H100) for grid in grids)
-    if crowded or kernel.code.reads_clock or _writes_variables(kernel):  # they would share these
+    if crowded or _writes_variables(kernel):  # they would share these
         reports = (launch(kernel, grid, block, args, shared_mem, max_steps) for grid, args in launches)
         ran = list(takewhile(lambda report: report.ok, reports))
         return ran[0].events if len(ran) == len(launches) else None
@@ -240,7 +226,6 @@ def _start(
     dependent: bool = False,
     space: Room | None = None,
     watched: int = 0,
-    clock: Clock | None = None,
     counted: bool = True,
 ) -> LaunchState:
     """A launch, or several side by side, before the first instruction."""
@@ -280,7 +265,6 @@ def _start(
         workspace=workspace,
         room=space,
         watched=watched,
-        clock=clock,
         granules=_granules(code, owners),
     )
 
@@ -314,7 +298,7 @@ def _granules(code: Code, owners: list[tuple[Buffer, ...]]) -> dict[Buffer, int]
 
 
 def _run(state: LaunchState, blocks: int, batch: int, watch: Callable | None = None) -> list[list[Event]]:
-    """Run all blocks; return the clock's events of the watched one."""
+    """Run all blocks; return the events of the watched one."""
     events: list[list[Event]] = []
     with np.errstate(all="ignore"):
         try:
@@ -335,40 +319,6 @@ def _run(state: LaunchState, blocks: int, batch: int, watch: Callable | None = N
         except Exception as error:
             raise SimulatorError(state.code.program.name, error) from error
     return events
-
-
-def _with_clock(
-    run: Callable,
-    kernel: Kernel,
-    grid: tuple,
-    block: tuple,
-    shared_mem: int,
-    buffers: list[Buffer],
-    clocks: Clocks,
-) -> tuple[LaunchState, list[list[Event]]]:
-    """For a program that reads the clock: run it for its events, then again with the clock that the model makes of
-    them. The model needs a block that reads the clock; if the first does not, a run goes to another. A launch of the
-    same sizes has that clock, too."""
-    if known := clocks.get((grid, block, shared_mem)):
-        return run(clock=known)
-    before = [buffer.memory.data.copy() for buffer in buffers]
-
-    def again(**how: Any) -> tuple[LaunchState, list[list[Event]]]:
-        for buffer, data in zip(buffers, before, strict=True):
-            buffer.memory.data[:] = data
-        return run(**how)
-
-    state, events = run()
-    if state.reader and not _stopped(state):
-        state, events = again(watched=state.reader)
-    if state.reader is None or _stopped(state):
-        return state, events
-    clock = clocks[grid, block, shared_mem] = model_launch(kernel, grid, block, shared_mem, events)
-    return again(watched=state.watched, clock=clock)
-
-
-def _stopped(state: LaunchState) -> bool:
-    return any(hazard.kind in FATAL for hazard in state.log.sorted())
 
 
 def _room(

@@ -5,8 +5,6 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .clock.clock import model_launch
-from .clock.played import Segment
 from .compiler.nvrtc import find_header, header_inside
 from .foreign import printable
 from .interrupts import MessageOnly
@@ -61,13 +59,6 @@ class Report:
         """The same on another GPU, by its name or architecture: "A100", "sm_86". Compiles the kernel for it."""
         threads = self.block[0] * self.block[1] * self.block[2]
         return launch_resources(gpu, self.kernel, threads, self.shared_mem)
-
-    @property
-    def timeline(self) -> tuple[Segment, ...]:
-        """What the warps of the first block (or of the first that reads the clock) would do on an H100, and when, in
-        cycles from its start. From a model (clock.py), not a measurement."""
-        clock = model_launch(self.kernel, self.grid, self.block, self.shared_mem, self.events)
-        return tuple(clock.played.segments)
 
     def brief(self) -> str:
         """The kinds of hazards in one line, the most serious first: what holds for every text of the compiler."""

@@ -10,7 +10,7 @@ from cupy_or_sim.given import check_labelled
 from ..check.job import Job
 from ..check.problem import Problem
 from . import charts, records, runs
-from .model import modelled
+from .model import NOT_FOLLOWED, by_machine_code, trust
 from .results import Results
 from .rows import Row, has_speed
 
@@ -23,8 +23,8 @@ def benchmark(
     `kernels` is {label: (kernel, launch)}, in the order of the lesson. On a GPU every kernel is timed now; elsewhere,
     and of a kernel whose launch does not fit the GPU, the records of exactly these kernels are shown.
     `model`: what the simulator's clock says of the kernels, without cuBLAS, on every machine: of an H100, or of the GPU
-    here where `make calibrate` has measured it. By their machine code, or on an H100 by their PTX where addresses or
-    branches depend on data.
+    here where `make calibrate` has measured it. A kernel whose addresses or branches depend on data has no model, and
+    its row says so.
     `base`: the label that gains are counted from; without it each row's gain is over the row before.
     """
     check_labelled(kernels)
@@ -48,10 +48,13 @@ def benchmark(
     rows: list[Row] = []
     for label, entry in entries:
         tile = launches[label][1].tile if label in launches else None
-        gpu = entry and entry["gpu"]
+        gpu = entry and entry.get("gpu")
         measured = [row for row in rows if row.tflops and row.gpu == gpu and base in (None, row.label)]
         before = measured[-1] if tile and measured else Row("")
-        rows.append(_row(label, entry, tile, before, itemsize) if entry else Row(label))
+        if entry and "tflops" in entry:
+            rows.append(_row(label, entry, tile, before, itemsize))
+        else:
+            rows.append(Row(label, **(entry or {})))
     M, N, K = gemm.M, gemm.N, gemm.K
     intensity = 2 * M * N * K / (itemsize * (M * K + N * K + M * N))
     return Results(gemm.title, f"{gemm.dtype}, {gemm.layout}", tuple(rows), intensity)
@@ -120,11 +123,14 @@ def _recorded(gemm: Problem, launches: dict[str, tuple]) -> dict[str, dict | Non
 
 
 def _modelled(job: Job) -> dict:
-    """An entry from the simulator's clock; in place of a date how far to trust it."""
-    launch, trust = modelled(job)
+    """An entry from the simulator's clock; in place of a date how far to trust it. Where it has none, why not."""
+    try:
+        launch = by_machine_code(job)
+    except NOT_FOLLOWED as why:
+        return {"origin": f"no model: {str(why).partition(chr(10))[0]}"}
     gemm, us = job.gemm, 1000 * launch.ms
     speed = {"tflops": 2 * gemm.M * gemm.N * gemm.K / us / 1e6, "median_us": us, "p10_us": us, "p90_us": us}
-    return {"gpu": launch.gpu.name, "origin": "model of an", "date": trust, **speed}
+    return {"gpu": launch.gpu.name, "origin": "model of an", "date": trust(launch), **speed}
 
 
 def _row(label: str, entry: dict, tile: tuple | None, before: Row, itemsize: int) -> Row:

@@ -1,7 +1,6 @@
-"""A launch as the simulator's clocks see it: the source of modelled times and timelines.
+"""A launch as the simulator's clock sees it: the source of modelled times and timelines.
 
-The clock on machine code is the nearer one. The clock on PTX has what that one cannot follow. The GPU is an H100; on a
-machine whose own GPU `make calibrate` has measured, that one.
+The GPU is an H100; on a machine whose own GPU `make calibrate` has measured, that one.
 """
 
 from collections.abc import Callable
@@ -14,12 +13,10 @@ from cupy_or_sim import limits
 from cupy_or_sim.simulate import compiled
 from ptxsim import (
     BlockCycles,
-    Estimate,
     LaunchCycles,
     Untraceable,
     block_cycles,
     calibrated,
-    estimate,
     launch_cycles,
 )
 from ptxsim.compiler import NvdisasmMissing
@@ -31,23 +28,11 @@ Answer = TypeVar("Answer")
 WITHIN = 0.15
 """By what part a time by machine code may be off, of the lessons' kernels at 4096^3: held by
 tests/ptxsim/cycles/test_lessons.py."""
-BAND = 0.76, 1.35
-"""Time by PTX over the measured one of these kernels; tests/ptxsim/clock/test_clock_lessons.py holds it."""
 BY_MACHINE_CODE = (
     f"not a measurement; times of the lessons' kernels are within {100 * WITHIN:.0f} % of the measured ones"
 )
-BY_PTX = f"by its PTX, not a measurement; times of the lessons' kernels are {BAND[0]} to {BAND[1]} of the measured ones"
 NOT_FOLLOWED = Untraceable, NvdisasmMissing
-"""What the clock on machine code raises where the one on PTX has to do."""
-
-
-def modelled(job: Job) -> tuple[LaunchCycles | Estimate, str]:
-    """The model of this launch, and in words how far it is to be trusted."""
-    try:
-        played = by_machine_code(job)
-        return played, trust(played)
-    except NOT_FOLLOWED:
-        return by_ptx(job), BY_PTX
+"""What the clock raises of a kernel that it cannot follow, and where there is no machine code."""
 
 
 def trust(played: LaunchCycles | BlockCycles) -> str:
@@ -61,23 +46,10 @@ def gpu_of(job: Job) -> Gpu:
     return here if calibrated(here) and not limits.misfit(job.kernel, job.launch) else H100
 
 
-def by_ptx(job: Job) -> Estimate:
-    """The model of this launch on an H100 that plays its PTX. Only one block of it is simulated, with a few k-tiles."""
-    kernel, gemm, launch = job.kernel, job.gemm, job.launch
-    M, N, K = launch.tile
-
-    def block_of(k_tiles: int, tiles: int = 1) -> tuple:
-        problem = gemm.like(tiles * M, N, k_tiles * K)
-        return problem.passed(kernel, problem.arguments(*problem.integers(seed=0)))
-
-    code, grid, tiles = compiled(kernel), gemm.grid(launch), _tiles_of_a_block(job)
-    return estimate(code, grid, launch.block, block_of, gemm.K // K, launch.shared_mem, tiles=tiles)
-
-
 def by_machine_code(job: Job) -> LaunchCycles:
     """The model of this launch that plays its machine code. No arrays are made: nothing looks at data.
 
-    Raises Untraceable for a kernel that it cannot follow.
+    Raises Untraceable for a kernel that it cannot follow, and NvdisasmMissing where there is no machine code of it.
     """
     return _of_launch(job, launch_cycles)
 

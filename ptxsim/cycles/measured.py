@@ -144,7 +144,7 @@ def costs_of(gpu: Gpu) -> Costs:
         tensor_interval=known.mma,
         l2_bytes=known.l2_bytes,
         l2_alone=known.l2_alone,
-        clock_mhz=known.clock_mhz,
+        clock_mhz=gpu.clock_mhz,
         origin="by published rates, all else as on an H100",
     )
 

@@ -16,7 +16,7 @@ from math import prod
 import numpy as np
 
 from ..compiler.disassembly import SassInstruction
-from ..gpus import EVERYWHERE, H100, SECTOR, Gpu
+from ..gpus import H100, SECTOR, Gpu
 from ..kernel import Kernel, literals, machine_code
 from ..occupancy import launch_resources
 from .costs import AWAIT, BRANCH, OF_AN_H100, Costs, Op, op_of, pipe_of
@@ -32,6 +32,8 @@ BLOCK_START = (
 CLOCK_MHZ, TENSOR_MHZ, WGMMA_MHZ = 1980, 1770, 1600
 """M: the SM's clock while kernels run on an H100 in bursts; tensor cores take so much power that it falls. Of others
 only the highest clock is known. L2 has a clock of its own."""
+LAUNCH_US = 3.7
+"""An empty kernel, from event to event. M: on an H100 (tests/golden/clock_h100.json); A: elsewhere."""
 BESIDE_SHARED, LEAST_L1 = 28 << 10, 16 << 10
 """Bytes of L1 that no block can have as shared memory. P: 256 KB together and 228 for blocks on an H100, 192 and 164 on
 an A100, 128 and 100 on an RTX 3090; A."""
@@ -196,7 +198,7 @@ def launch_cycles(
         parts = {key: part for key, part in parts.items() if part > 0}
     cycles, sum_of = float(blocks[:, 2].max()), sum(parts.values())
     spent = {key: part / sum_of * cycles for key, part in parts.items()}
-    ms = EVERYWHERE["launch_us"] / 1e3 + cycles / mhz / 1e3
+    ms = LAUNCH_US / 1e3 + cycles / mhz / 1e3
     turn = resident / sum(fullest.rates)
     blocks[:, 1:] -= blocks[:, 1].min()
     origin = rates.costs.origin

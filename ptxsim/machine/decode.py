@@ -91,11 +91,6 @@ class Code:
         self.register_dtypes = [np.dtype(bool) if n == 1 else UNIT[max(n, 8) // 8] for n in bits]
         self.carry = Register(len(program.register_bits), 1)
         self.costs = Costs(self.instructions)
-        self.reads_clock = any(
-            isinstance(operand, Special) and ("clock" in operand.name or "timer" in operand.name)
-            for instruction in self.instructions
-            for operand in instruction.operands
-        )
         self.leaders = self._leaders()
         self.flow = Flow(self.instructions, self.leaders)
         self.roots = roots_of(program)  # which arguments the address of each instruction may come from
@@ -535,8 +530,7 @@ def _read_predicate(register: Register) -> Read:
 def _read_special(name: str, dtype: np.dtype, pc: int) -> Read:
     if "clock" in name or "timer" in name:
         shift = np.uint64(32 if name.endswith("_hi") else 0)
-        unit = "ns" if "timer" in name else "cycles"
-        return lambda machine: (machine.clock(pc, unit) >> shift).astype(dtype)
+        return lambda machine: (machine.clock(pc) >> shift).astype(dtype)
 
     def read(machine: Registers) -> np.ndarray:
         a = machine.special(name)
@@ -686,7 +680,7 @@ def _loads_plainly(instruction: Instruction) -> bool:
 
 
 def _use_loads(pc: int) -> Callable:
-    """Here a loaded value is used for the first time: for the clock, the warp waits for its loads."""
+    """Here a loaded value is used for the first time: the recorder notes that the warp waits for its loads."""
     return lambda machine: machine.recorder.use_loads(pc)
 
 

@@ -14,7 +14,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -60,14 +59,7 @@ from .standstill import Watch
 from .stuck import deadlock, endless, not_begun
 
 LOWEST_FIRST, OLDEST_FIRST = 2000, 100  # turns of each scheduling rule
-MOST_HURRY = 20  # log2 of the cycles that a turn takes at most where all wait for the clock
-
-
-class Clock(Protocol):
-    """What a program reads that asks for the time."""
-
-    def read(self, blocks: np.ndarray, warps: np.ndarray, reads: np.ndarray, unit: str) -> np.ndarray:
-        """The clock at read number `reads` of these warps of these blocks, in "cycles" or "ns" (uint64)."""
+MOST_HURRY = 20  # log2 of what the clock goes on in a turn, at most, where all wait for it
 
 
 @dataclass
@@ -92,10 +84,8 @@ class LaunchState:
     downwards: bool = False  # the last block (the last cluster) begins first
     workspace: Buffer | None = None  # of a cooperative launch: where the blocks of the grid meet
     room: Room | None = None  # where blocks may wait for each other, and the GPU does not hold all at once
-    watched: int = 0  # the block whose events the clock's recorder notes
-    clock: Clock | None = None  # the model's, once it is known
-    reader: int | None = None  # the first block that reads the clock
-    skipped: int = 0  # cycles that passed while all waited for the clock
+    watched: int = 0  # the block whose events the recorder notes
+    skipped: int = 0  # what the clock went on while all waited for it
     steps: int = 0  # instructions executed by groups of lanes
     output: list[str] = field(default_factory=list)
     printed: int = 0  # characters in `output`
@@ -216,8 +206,7 @@ class Machine:
         self.sync_check = SyncCheck(self)
         self._alive_bits: np.ndarray | None = None
         self._specials: dict[str, np.ndarray] = {}
-        self.reads = 0  # of the clock
-        self.clock_reads = np.zeros(self.warps, int)  # the same, by warp
+        self.issued = 0  # instructions before that of pc 0, if the basic block that runs were a longer one
 
     # ------------------------------------------------------------------ running
 
@@ -257,6 +246,7 @@ class Machine:
                 return
             if block.gathers is None:
                 self.idx = idx
+            self.issued = self.launch.steps - pc
             self.launch.steps += block.length
             self.counters.executed(self, pc, block.counts)
             self.recorder.begin(pc)
@@ -450,22 +440,10 @@ class Machine:
             return each[:1]
         return each[self.launch_of[self.block_of[self.active()]]]
 
-    def clock(self, pc: int, unit: str) -> np.ndarray:
-        """The clock of the active lanes, in "cycles" or "ns": the model's, or steps so far until it is known."""
-        self.recorder.event(pc, events.ReadClock())
-        lanes = self.active()
-        if self.launch.reader is None:
-            self.launch.reader = self.orders.first_lane // self.launch.threads + int(self.block_of[lanes[0]])
-        if self.launch.clock is None:
-            self.reads += 1
-            return np.array([self.launch.steps + self.reads + self.launch.skipped], np.uint64)
-        warps = self.warp_of[lanes]
-        reads = self.clock_reads[warps]
-        self.clock_reads[np.unique(warps)] += 1
-        modelled = self.launch.clock.read(
-            self.blocks[self.block_of[lanes]], warps % self.warps_per_block, reads, unit
-        )
-        return modelled + np.uint64(self.launch.skipped)
+    def clock(self, pc: int) -> np.ndarray:
+        """What clock64() and %globaltimer read at `pc`: instructions of the launch so far, each once for all threads
+        that were at it together."""
+        return np.array([self.issued + pc + self.launch.skipped], np.uint64)
 
     def describe_thread(self, lane: int) -> str:
         """A lane of this machine: "thread (3, 0) of block 5"."""

@@ -1,6 +1,6 @@
 """What is noted of each access while a kernel runs.
 
 counters  instructions, wavefronts and sectors, per source line
-events    what a warp does, as far as the clock needs to know: a class for each kind
+events    what a warp does, as far as a replay needs to know: a class for each kind
 recorder  notes the events of one block
 """

@@ -1,4 +1,4 @@
-"""What one warp does, as far as the clock needs to know: a class for each kind of event. `Event` is any of them.
+"""What one warp does, as far as a replay needs to know: a class for each kind of event. `Event` is any of them.
 
 Bytes, sectors and wavefronts are the warp's share: where several warps run an instruction together, their mean.
 An mbarrier is named by its offset in shared memory, in bytes. Events of different classes are never equal.
@@ -76,7 +76,7 @@ class Arrive:
     count: int | None
 
 
-# --------------------------------------------------------------------------- global memory, and the clock
+# --------------------------------------------------------------------------- global memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +97,6 @@ class Store:
 
     bytes: float
     sectors: float
-
-
-@dataclass(frozen=True, slots=True)
-class ReadClock:
-    """mov from %clock, %clock64 or %globaltimer."""
 
 
 # --------------------------------------------------------------------------- mbarriers
@@ -219,7 +214,7 @@ class ClusterWait:
 
 
 Event = (
-    Work | Copy | Commit | Wait | Barrier | Arrive | Load | UseLoads | Store | ReadClock
+    Work | Copy | Commit | Wait | Barrier | Arrive | Load | UseLoads | Store
     | MbarrierInit | MbarrierExpect | MbarrierArrive | MbarrierArriveAfterCopies | MbarrierAsk | MbarrierWait
     | BulkCopy | BulkStore | BulkCommit | BulkWait | Wgmma | WgmmaCommit | WgmmaWait | ClusterWait
 )  # fmt: skip

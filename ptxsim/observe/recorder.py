@@ -1,4 +1,4 @@
-"""Notes for the clock what the warps of one block do: the events of each, in the order of PTX."""
+"""Notes what the warps of one block do: the events of each, in the order of PTX."""
 
 from collections.abc import Callable
 from itertools import accumulate

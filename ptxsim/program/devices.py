@@ -30,7 +30,7 @@ def attributes(gpu: Gpu, arch: int) -> dict[int, int]:
         10: WARP,
         11: 2**31 - 1,  # bytes between rows of a copy
         12: REGISTERS,
-        13: (gpu.rates.clock_mhz if gpu.rates else 1700) * 1000,
+        13: (gpu.clock_mhz or 1700) * 1000,
         14: 512,  # textures are aligned to so many bytes
         16: gpu.sms,
         19: 1,  # maps memory of the host

@@ -198,7 +198,6 @@ class Launches:
                 *(kernel, grid, block, bound, shared, budget, self.seed, cooperative),
                 watch=progress.watch,
                 counted=False,
-                clocks=function.clocks,
                 gpu=self.context.gpu,
                 registers=partial(registers_of, function, self.context.gpu),
             )

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 
-from ..clock.clock import Clocks
 from ..compiler import signature
 from ..kernel import Kernel, LaunchError
 from ..machine.decode import Code
@@ -99,12 +98,11 @@ class Module:
 @dataclass(eq=False)
 class Function:
     """A kernel that the program registered. `most_shared`: dynamic shared memory that it may have, once the program
-    asked for more. `clocks`: of its launches so far."""
+    asked for more."""
 
     module: Module
     entry: str
     most_shared: int | None = None
-    clocks: Clocks = field(default_factory=dict)
     _with_cluster: dict[tuple[int, ...], Kernel] = field(default_factory=dict)
 
     @cached_property

@@ -2,7 +2,7 @@
 
 An `Access` is what is known of it when the instruction is decoded. `read`, `write` and `update` run it for the active
 lanes: through generic addresses window by window (PTX ISA, "Generic Addressing"), in global memory array by array.
-Three watch every access: the counters, the clock's recorder, and the shadow of the memory that it touches.
+Three watch every access: the counters, the recorder, and the shadow of the memory that it touches.
 
 What lies out of bounds, or is misaligned, is reported and goes nowhere: a read or an atomic brings zero there, a write
 does nothing, and the other lanes' accesses are made.

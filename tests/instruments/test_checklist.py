@@ -138,6 +138,8 @@ def test_items_by_what_was_found():
         compute(found)[0].ok is None
         and compute(found)[0].value == "not measured; 79 % FMA units in the model"
     )
+    found.busy = Busy(None, "no measurement, and no model: a branch depends on data, at line 9", False)
+    assert (compute(found)[0].ok, compute(found)[0].value) == (None, "not measured")
     found.code = found.loop = None  # no nvdisasm here
     assert [item.ok for item in (memory(found)[1], *compute(found)[2:])] == [None] * 3
 

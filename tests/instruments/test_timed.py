@@ -2,10 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
 
-from cupy_or_sim import timing
-from instruments import timed
+from cupy_or_sim import cupy_on_numpy, timing
+from instruments import modelled_us, timed
+from ptxsim import Untraceable
 from tests.fake_gpu import FakeCupy, install
 
 SOURCE = 'extern "C" __global__ void one(float* C) { C[0] = 1; }'
@@ -61,3 +63,17 @@ def test_a_call_that_is_not_there(measured):
 def test_a_table_in_a_notebook(measured):
     page = measured._repr_html_()
     assert ">a comparison: measured now" in page and "<td>0.714</td>" in page
+
+
+def test_a_launch_that_is_no_gemm_has_a_modelled_time():
+    text = (
+        'extern "C" __global__ void one(float* C, int n) {{ for (int i = 0; i < n; ++i) C[{}] = i / C[i]; }}'
+    )
+    by_number, by_data = (
+        cupy_on_numpy.RawKernel(text.format(where), "one") for where in ("threadIdx.x", "(int)C[i]")
+    )
+    C = np.zeros(1)
+    few, many = (modelled_us(by_number, (132,), (64,), (C, np.int32(n))) for n in (10, 1000))
+    assert 3.7 < few < many
+    with pytest.raises(Untraceable, match="depends on data"):
+        modelled_us(by_data, (132,), (64,), (C, np.int32(10)))

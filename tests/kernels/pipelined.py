@@ -1,4 +1,4 @@
-"""Two pipelined matrix products, each with 1 to 5 stages: what the clock, the counters and the mutants run on.
+"""Two pipelined matrix products, each with 1 to 5 stages: what the counters and the mutants run on.
 
 C = A @ B.T with A (M, K), B (N, K), C (M, N) in float32. `gemm_fp32` has everything column-major (contiguous
 along M and N); `gemm_fp16` has everything row-major (A and B contiguous along K) and uses tensor cores.

@@ -221,8 +221,6 @@ TAKES_LONG = [
     "make quick",
     "python -m tests.compile_service.load --minutes 0.1 --clients 3",
     "python -m tests.course_lib.measure.test_modelled_and_recorded",
-    "python -m tests.ptxsim.clock.test_clock",
-    "python -m tests.ptxsim.clock.test_clock_lessons",
     "python -m tests.ptxsim.cycles.test_lessons",
     "python -m tests.ptxsim.cycles.test_sm",
     "python -m tests.ptxsim.cycles.test_smaller",

@@ -287,7 +287,7 @@ def _layouts(page: Column) -> None:
     page.text("One chunk of eight rows lies in eight groups of banks.", SMALL, gap=0.1)
     page.heading(f"An SM of an {H100.name}")
     flop, memory = {**FLOP_PER_CLOCK, "wgmma": WGMMA_FLOP_PER_CLOCK}, H100.ceilings.memory
-    from_l2 = memory["L2"] * 1e6 / H100.sms / H100.rates.clock_mhz
+    from_l2 = memory["L2"] * 1e6 / H100.sms / H100.clock_mhz
     lines = (
         f"{H100.warps} warps, {H100.blocks} blocks; {SUB_CORES} sub-cores: each starts an instruction a cycle",
         f"{REGISTERS:,} registers, at most {MAX_REGISTERS} a thread",

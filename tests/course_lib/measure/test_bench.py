@@ -12,12 +12,13 @@ import pytest
 from course_lib import OPTIONS, Launch, kernel_source
 from course_lib.check.gemm import Gemm
 from course_lib.check.job import Job
-from course_lib.measure import charts, records
+from course_lib.measure import bench, charts, records
 from course_lib.measure.bench import benchmark, so_far
 from course_lib.measure.results import Results
 from course_lib.measure.roofline_chart import spread
 from course_lib.measure.rows import Row
 from cupy_or_sim import cupy_on_numpy, keys, power, style, timing
+from ptxsim.compiler import NvdisasmMissing
 from ptxsim.cycles import measured as rates
 from ptxsim.gpus import file_name
 from tests.fake_gpu import RTX_3090, FakeCupy, install
@@ -498,18 +499,29 @@ def test_on_a_calibrated_gpu_the_model_is_of_that_one(tmp_path, monkeypatch):
     assert large.origin == before.origin
 
 
-def test_of_a_kernel_that_machine_code_does_not_show_the_model_goes_by_ptx():
+def test_a_kernel_that_the_model_cannot_follow_has_a_row_that_says_why(monkeypatch):
     source = kernel_source("01_mainloop", "tiled")
     begin = source.index("{", source.index("tiled(")) + 1
     by_data = f"{source[:begin]} if (A[0] > 1e30f) return; {source[begin:]}"
-    rows = {}
-    for label, text in {"tiled": source, "by data": by_data}.items():
-        kernel = cupy_on_numpy.RawKernel(text, "tiled", options=OPTIONS)
-        launch = Launch((32, 32, 32), 1024)
-        (rows[label],) = benchmark(Gemm(4096, 4096, 4096), {label: (kernel, launch)}, model=True).rows
-    assert "within 15 % of the measured ones" in rows["tiled"].origin
-    assert rows["by data"].origin.startswith("model of an H100, by its PTX, not a measurement; ")
-    assert rows["by data"].tflops == pytest.approx(rows["tiled"].tflops, rel=0.3)
+    made = {
+        label: cupy_on_numpy.RawKernel(text, "tiled", options=OPTIONS)
+        for label, text in {"tiled": source, "by data": by_data}.items()
+    }
+    kernels = {label: (kernel, Launch((32, 32, 32), 1024)) for label, kernel in made.items()}
+    found = benchmark(Gemm(4096, 4096, 4096), kernels, model=True)
+    known, unknown = found.rows
+    assert "within 15 % of the measured ones" in known.origin and known.tflops
+    assert (
+        unknown.origin.startswith("no model: a branch depends on data, at line ") and unknown.tflops is None
+    )
+    assert f"* {unknown.origin}" in str(found)
+
+    def missing(*_, **__):
+        raise NvdisasmMissing("nvdisasm was not found.\n    pip install nvidia-cuda-nvdisasm")
+
+    monkeypatch.setattr(bench, "by_machine_code", missing)
+    (row,) = benchmark(Gemm(4096, 4096, 4096), {"tiled": kernels["tiled"]}, model=True).rows
+    assert row.origin == "no model: nvdisasm was not found."
 
 
 def test_progress_shows_each_kernel_as_a_fraction_of_its_own_cublas(folder, capsys):

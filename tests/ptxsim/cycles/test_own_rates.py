@@ -12,6 +12,7 @@ from cupy_or_sim.simulate import compiled
 from ptxsim.cycles import measured
 from ptxsim.cycles.costs import ARITHMETIC, EXIT, FMA, NO_PIPE, OF_AN_H100, Op
 from ptxsim.cycles.measured import FORMULAS, calibrated, costs_of, gpu_of
+from ptxsim.cycles.model import LAUNCH_US
 from ptxsim.cycles.sm import Rates, Stream, run
 from ptxsim.gpus import H100, file_name, find_gpu
 from tests.rules import ROOT
@@ -139,6 +140,13 @@ def test_a_sub_core_with_one_half_of_the_fma_units_takes_one_ffma_in_two_cycles(
         pytest.approx(65, abs=1),
         pytest.approx(128, abs=1),
     ]
+
+
+def test_what_no_small_kernel_measures_is_as_recorded():
+    """An empty launch, and what an SM gets of L2 while few ask: tests/golden/clock_h100.json."""
+    micro = json.loads((ROOT / "tests/golden/clock_h100.json").read_text())["micro"]
+    assert pytest.approx(micro["empty kernel, us"], abs=0.05) == LAUNCH_US
+    assert OF_AN_H100.l2_alone == pytest.approx(max(micro["L2 bytes per cycle and SM, 16 SMs"]))
 
 
 @pytest.mark.parametrize("gpu", ["A100", "RTX 3090"])
