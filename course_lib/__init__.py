@@ -10,7 +10,7 @@ import cupy_or_sim
 from cupy_or_sim import HOPPER, OPTIONS, Launch, course_header, only_on, simulate, this_gpu
 from ptxsim.compiler import cache
 
-from . import draw, moved
+from . import draw
 from .check.gemm import Gemm
 from .exercises.logbook import show_progress
 from .exercises.predictions import score
@@ -33,8 +33,6 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name == "cp":
         return cupy_or_sim.cp
-    if name in moved.NAMES:
-        return moved.name(name)
     raise AttributeError(f"course_lib has no {name!r}; it has {', '.join(__all__)}")
 
 

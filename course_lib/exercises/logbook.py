@@ -1,7 +1,7 @@
 """What a learner has tried, solved, predicted and opened, kept in `my_lessons/progress.jsonl`: one line for each new
 answer, and one for each hint and solution that was opened.
 
-A line holds the exercise's permanent id (ids.py), a hash of the answer and the date, and nothing about the person. It
+A line holds the exercise's number, a hash of the answer and the date, and nothing about the person. It
 stays in that file: nothing here sends it anywhere. It is written only from a notebook that lies in the folder of a
 learner's copies; in a page its browser keeps them. Lines are added at the end, in one piece each, so that two notebooks
 at the same time lose nothing, and a line that cannot be read costs only itself.
@@ -18,7 +18,6 @@ from typing import Any
 from ptxsim import foreign
 
 from ..lessons import sources
-from .ids import id_of
 
 FILE, GIVEN = "progress.jsonl", ".course.json"
 """In the folder of the copies: the progress, and by which it is known, what `make` notes about the copies."""
@@ -36,7 +35,7 @@ def keep_exercise(name: str, ok: bool) -> None:
         return
     cell = _running_cell()
     if ok or cell not in _given_cells(_lesson(name)):
-        _keep({"exercise": id_of(name), "solved": ok, "answer": _hash(cell)})
+        _keep({"exercise": name, "solved": ok, "answer": _hash(cell)})
 
 
 def keep_prediction(question: str, mine: object) -> None:
@@ -51,7 +50,7 @@ def keep_opened(name: str, fold: str) -> None:
     from .answers import exercises
 
     if name in exercises() and fold in FOLDS:
-        _keep({"exercise": id_of(name), "opened": fold})
+        _keep({"exercise": name, "opened": fold})
 
 
 def show_progress(lesson: str | None = None) -> "Progress":
@@ -73,12 +72,12 @@ class Progress:
 
     def states(self) -> dict[str, str]:
         """Exercise -> "solved", "tried" or "open". What was solved once stays solved."""
-        states = dict.fromkeys(map(id_of, self.exercises), "open")
+        states = dict.fromkeys(self.exercises, "open")
         for entry in self.entries or ():
             kept, solved = entry.get("exercise"), entry.get("solved")
             if kept in states and states[kept] != "solved" and solved is not None:
                 states[kept] = "solved" if solved is True else "tried"
-        return {name: states[id_of(name)] for name in self.exercises}
+        return states
 
     def rows(self) -> list[tuple[str, dict[str, str], int]]:
         """(lesson, its exercises with their states, how many predictions) for each lesson."""

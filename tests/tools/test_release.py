@@ -44,7 +44,11 @@ def test_the_notes_have_what_is_new_of_each_package_and_of_no_older_version():
     notes = release.notes(ROOT)
     names = [release.project(ROOT, folder)["name"] for folder in release.FOLDERS]
     assert re.findall(r"^## (\S+)", notes, re.MULTILINE) == names
-    assert "second edition" in notes and "The first numbered version" not in notes
+    assert (
+        "Ten lessons" in notes
+        and "1.2.0" in (ROOT / "ptxsim/CHANGELOG.md").read_text()
+        and "## 1.2.0" not in notes
+    )
 
 
 def test_nothing_is_published_that_was_not_tested():

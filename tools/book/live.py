@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 
 from course_lib.exercises.answers import exercises
-from course_lib.exercises.ids import id_of
 from hiding_latency.packages import pyproject
 
 ROOT = Path(__file__).parents[2]
@@ -39,9 +38,9 @@ def compile_service() -> str:
 
 
 @cache
-def exercises_of(lesson: str) -> dict[str, str]:
-    """Number -> permanent id of the exercises of a lesson such as "02", further ones too."""
-    return {name: id_of(name) for name in exercises() if lesson and name.startswith(f"{lesson}.")}
+def exercises_of(lesson: str) -> list[str]:
+    """The numbers of the exercises of a lesson such as "02", further ones too."""
+    return [name for name in exercises() if lesson and name.startswith(f"{lesson}.")]
 
 
 def setup(app) -> dict[str, bool]:

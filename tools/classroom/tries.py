@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from statistics import median
 
-from course_lib.exercises.ids import id_of
 from course_lib.exercises.logbook import FOLDS
 
 HEAD = ["exercise", "tried", "solved", "tries, median", *(f"{fold} opened" for fold in FOLDS)]
@@ -24,7 +23,7 @@ class Work:
 
 
 def of_one(entries: Iterable[dict]) -> dict[object, Work]:
-    """An exercise's permanent id -> the work of the learner whose progress these are, in its order."""
+    """An exercise's number -> the work of the learner whose progress these are, in its order."""
     found: dict[object, Work] = {}
     for entry in entries:
         work = found.setdefault(entry.get("exercise"), Work())
@@ -41,7 +40,7 @@ def table(group: Iterable[list[dict]], exercises: Iterable[str]) -> list[list[st
     how many of all had the hint and the solution open before. `group`: the entries of each learner."""
     learners, rows = [of_one(entries) for entries in group], []
     for name in exercises:
-        works = [all_of_one.get(id_of(name), Work()) for all_of_one in learners]
+        works = [all_of_one.get(name, Work()) for all_of_one in learners]
         works = [work for work in works if work.tries]
         needed = [work.tries for work in works if work.solved]
         opened = (sum(fold in work.opened for work in works) for fold in FOLDS)

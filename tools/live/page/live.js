@@ -3,7 +3,7 @@
 const script = document.currentScript;
 const BASE = script.src.replace(/[^/]*$/, "");
 const { notebook, first, figures, serve, version, service } = script.dataset;
-const exercises = JSON.parse(script.dataset.exercises || "{}");  // of this lesson: number -> permanent id
+const exercises = JSON.parse(script.dataset.exercises || "[]");  // the numbers of those of this lesson
 const MB = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 
 function make(kind, options = {}, ...inside) {

@@ -86,7 +86,7 @@ function noteProgress(lines) {
 
 const progressLines = () => (kept.read(PROGRESS) ?? []).join("\n");
 
-// `exercises`: number of each -> its permanent id. Number -> "solved", "tried" or "open"; what was solved stays solved.
+// Of the exercises with these numbers: number -> "solved", "tried" or "open"; what was solved stays solved.
 function states(exercises) {
   const found = {};
   for (const line of kept.read(PROGRESS) ?? []) {
@@ -95,7 +95,7 @@ function states(exercises) {
       if (found[exercise] !== "solved") found[exercise] = solved === true ? "solved" : "tried";
     } catch { /* a damaged line costs only itself */ }
   }
-  return Object.fromEntries(Object.entries(exercises).map(([number, id]) => [number, found[id] ?? "open"]));
+  return Object.fromEntries(exercises.map(number => [number, found[number] ?? "open"]));
 }
 
 // --- To take home.
