@@ -22,7 +22,7 @@ PAGE = ROOT / "ptxsim" / "docs" / "public-programs.md"
 INCLUDE: dict[str, list[str]] = {
     "NVIDIA/cuda-samples": ["Common"],
     "NVIDIA/cutlass": ["include", "tools/util/include", "examples/common"],
-    "NVIDIA/cccl": ["thrust", "cub", "libcudacxx/include"],
+    "NVIDIA/cccl": ["thrust", "cub", "libcudacxx/include", "c2h/include", "../catchorg+Catch2/src"],
     "zjin-lcf/HeCBench": ["src/include"],
 }
 TWELVE = (
@@ -42,11 +42,15 @@ TWELVE = (
 MAIN = re.compile(r"\bmain\s*\(")
 DEFINE = {"yuhc/gpu-rodinia": ["cudaThreadSynchronize=cudaDeviceSynchronize"]}
 OPTIONS = {
+    "48_hopper_warp_specialized_gemm": ["--arch", "90a"],
     "cudaOpenMP": ["-l", "gomp"],
+    "cute_wgmma_sm90": ["--arch", "90a"],
     "gaussian": ["-D", "clockRate=major", "-D", "deviceOverlap=minor"],
     "lud": ["-I", "../common"],
 }
-"""Of single programs: a library, names that CUDA 13 has no more, a folder of headers."""
+"""Of single programs: a library, instructions of Hopper alone, names that CUDA 13 has no more, a folder of headers."""
+CONFIG = "catch2/catch_user_config.hpp"
+"""What CMake makes of Catch2, whose headers the examples of CUB bring in and do not use: empty will do."""
 FILES = {
     "backprop": ["backprop_cuda.cu", "backprop.c", "facetrain.c", "imagenet.c"],
     "cub_block_reduce": ["example_block_reduce.cu"],
@@ -62,6 +66,9 @@ FILES = {
     "thrust_sum": ["sum.cu"],
 }
 """Of those that lie beside other programs, or whose host's part is in C."""
+
+
+NOTHING: dict = {"hazards": [], "conflicts": []}
 
 
 class Listed(NamedTuple):
@@ -97,6 +104,8 @@ def public_programs(folder: Path, into: Path) -> Verdicts | None:
     there = [
         each for each in listed() if each.ran and (_there(folder, each.repository) / each.folder).is_dir()
     ]
+    (into / CONFIG).parent.mkdir(parents=True, exist_ok=True)
+    (into / CONFIG).touch()
     with ThreadPoolExecutor(2) as pool:
         said = list(pool.map(lambda each: _listed(folder, into, each), there))
     return dict(zip((each.name for each in there), said, strict=True)) or None
@@ -112,14 +121,15 @@ def _listed(folder: Path, into: Path, program: Listed) -> str:
     words = program.arguments.split()
     options, arguments = (words[:2], words[3:]) if words[:1] == ["--sms"] else ([], words)
     given = [
+        *("-I", str(into)),
         *OPTIONS.get(program.name, ()),
         *(word for each in INCLUDE.get(program.repository, ()) for word in ("-I", str(checkout / each))),
         *(word for each in DEFINE.get(program.repository, ()) for word in ("-D", each)),
         *("--limit", "60", *options, "--", *arguments),
     ]  # fmt: skip
     report = _report(here, _files(here, program.name), given, into / f"{program.name}.json", SECONDS)
-    if report is None or report["stopped"]:
-        return report["stopped"] if report else "did not end"
+    if report["stopped"]:
+        return report["stopped"]
     findings = len(report["hazards"]) + len(report["conflicts"])
     return RIGHT if findings == program.findings else f"{findings} findings, were {program.findings}"
 
@@ -148,20 +158,23 @@ def in_repositories(folder: Path, into: Path) -> Verdicts | None:
 
 def _kinds(path: Path, into: Path) -> list[str]:
     report = _report(path.parent, [path.name], ["--limit", "10"], into, 60)
-    return sorted({hazard["kind"] for hazard in report["hazards"]}) if report else []
+    return sorted({hazard["kind"] for hazard in report["hazards"]} - {"step-limit"})
 
 
-def _report(folder: Path, files: list[str], given: list[str], into: Path, seconds: float) -> dict | None:
-    """The report of `ptxsim run`; None where there is none after so many seconds."""
+def _report(folder: Path, files: list[str], given: list[str], into: Path, seconds: float) -> dict:
+    """The report of `ptxsim run`; where it wrote none, why, and no findings."""
     command = [sys.executable, "-m", "ptxsim", "run", *files, "--json", str(into), *given]
     env = os.environ | {"PYTHONPATH": str(ROOT)}
     try:
-        subprocess.run(
+        done = subprocess.run(
             command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, env=env
         )
     except subprocess.TimeoutExpired:
-        return None
-    return json.loads(into.read_text(encoding="utf-8")) if into.exists() else None
+        return NOTHING | {"stopped": f"no report after {seconds} s"}
+    if into.exists():
+        return json.loads(into.read_text(encoding="utf-8"))
+    said = done.stderr.decode(errors="replace").strip().splitlines()
+    return NOTHING | {"stopped": f"no report: {said[-1][:200] if said else f'status {done.returncode}'}"}
 
 
 def _files(folder: Path, name: str) -> list[str]:

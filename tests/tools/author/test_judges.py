@@ -116,16 +116,27 @@ def test_each_kind_of_a_file_with_main_is_a_case(tmp_path, monkeypatch):
     }.items():
         (folder / f"{name}.cu").write_text(text)
     reports = {
-        "a.cu": {"hazards": [{"kind": "leak"}, {"kind": "leak"}, {"kind": "race"}]},
+        "a.cu": {"hazards": [{"kind": kind} for kind in ("leak", "leak", "race", "step-limit")]},
         "b.cu": {"hazards": []},
     }
-    monkeypatch.setattr(programs, "_report", lambda folder, files, *rest: reports.get(files[0]))
+    monkeypatch.setattr(
+        programs, "_report", lambda folder, files, *rest: reports.get(files[0], programs.NOTHING)
+    )
     assert programs.in_repositories(tmp_path, tmp_path) == {
         f"{folder.name}/a.cu: leak": "reported",
         f"{folder.name}/a.cu: race": "reported",
         f"{folder.name}/b.cu": "right",
         f"{folder.name}/c.cu": "right",
     }
+
+
+def test_a_program_without_a_report_says_why(tmp_path):
+    (tmp_path / "a.cu").write_text("int main( {}")
+    said = programs._report(tmp_path, ["missing.cu"], [], tmp_path / "a.json", 60)
+    assert said["hazards"] == [] and "missing.cu" in said["stopped"]
+    assert (
+        programs._report(tmp_path, ["a.cu"], [], tmp_path / "a.json", 0)["stopped"] == "no report after 0 s"
+    )
 
 
 def test_the_page_of_public_programs_counts_what_its_tables_have():
