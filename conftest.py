@@ -38,7 +38,7 @@ SHARED = ("test_types.py", ".ipynb", *BROWSER)
 """All tests of such a file share what the first ones computed."""
 QUICK = ("test_instructions.py", "test_instruction_results.py", "test_counters.py", "test_answers.py")
 """Their tests take milliseconds, about as long as handing out one: all cases of a function go out together."""
-LONG = ("tests/browser/", "tests/tools/", "tests/ptxsim/cycles/", "notebooks/")
+LONG = ("tests/browser/", "tests/tools/", "tests/ptxsim/clock/", "notebooks/")
 """Here one test, or a group, takes up to minutes: they begin first, so that none is alone at the end."""
 MOST_WORKERS = 4
 

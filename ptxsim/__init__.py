@@ -5,9 +5,7 @@ Others import from here, and from `ptxsim.gpus`, `ptxsim.compiler` and `ptxsim.o
 """
 
 from .arguments import Struct
-from .compiler.disassembly import SassInstruction
-from .compiler.nvrtc import CompileError, NvrtcMissing, Resources
-from .cycles import (
+from .clock import (
     REASONS,
     BlockCycles,
     Issue,
@@ -17,6 +15,8 @@ from .cycles import (
     calibrated,
     launch_cycles,
 )
+from .compiler.disassembly import SassInstruction
+from .compiler.nvrtc import CompileError, NvrtcMissing, Resources
 from .foreign import printable, printable_line
 from .instructions.tensor import fragment
 from .interrupts import MessageOnly, in_background, result_of

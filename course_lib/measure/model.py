@@ -27,7 +27,7 @@ from ..check.job import Job
 Answer = TypeVar("Answer")
 WITHIN = 0.15
 """By what part a time by machine code may be off, of the lessons' kernels at 4096^3: held by
-tests/ptxsim/cycles/test_lessons.py."""
+tests/ptxsim/clock/test_lessons.py."""
 BY_MACHINE_CODE = (
     f"not a measurement; times of the lessons' kernels are within {100 * WITHIN:.0f} % of the measured ones"
 )

@@ -2,7 +2,7 @@
 
 `python -m tests.golden.put_aside` models them, and writes put_aside_modelled.json; on a GPU it measures them, and
 writes its file. put_aside_nvidia-h200.json was measured on 2026-11-24 and opened when the first was committed
-(2026-11-26), an H100's on 2026-11-27: tests/ptxsim/cycles/test_put_aside.py compares them. Three kinds: the ladder of
+(2026-11-26), an H100's on 2026-11-27: tests/ptxsim/clock/test_put_aside.py compares them. Three kinds: the ladder of
 float32 products that everybody climbs, float16 products without what the lessons teach, and lessons' kernels with
 another constant or another shape. All make C = A @ B.T in the layouts of `Gemm`.
 """

@@ -40,7 +40,7 @@ NO_TEST = {
 # quick.toml names what is quick of these
 SLOW = (
     "tests/ptxsim",
-    "tests/ptxsim/cycles",
+    "tests/ptxsim/clock",
     "tests/ptxsim/instructions",
     "tests/ptxsim/program",
     "tests/ptxsim/races",

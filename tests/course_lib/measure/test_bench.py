@@ -18,8 +18,8 @@ from course_lib.measure.results import Results
 from course_lib.measure.roofline_chart import spread
 from course_lib.measure.rows import Row
 from cupy_or_sim import cupy_on_numpy, keys, power, style, timing
+from ptxsim.clock import measured as rates
 from ptxsim.compiler import NvdisasmMissing
-from ptxsim.cycles import measured as rates
 from ptxsim.gpus import file_name
 from tests.fake_gpu import RTX_3090, FakeCupy, install
 

@@ -8,9 +8,9 @@ import pytest
 
 from course_lib import OPTIONS
 from cupy_or_sim import timing
+from ptxsim.clock import measured
 from ptxsim.compiler import nvrtc
 from ptxsim.compiler.disassembly import SassInstruction, instructions_of
-from ptxsim.cycles import measured
 from tests.fake_gpu import RTX_3090, T4, FakeCupy, install
 from tests.rules import ROOT
 from tests.sample import one_in

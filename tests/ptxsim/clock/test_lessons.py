@@ -78,7 +78,7 @@ def test_times_and_order_in_a_lesson(notebook):
 
 
 def table(size: int = SIZE) -> None:
-    """The table of docs/clock.md: python -m tests.ptxsim.cycles.test_lessons."""
+    """The table of docs/clock.md: python -m tests.ptxsim.clock.test_lessons."""
     ratios = []
     for notebook in PLACES:
         for name, each in compared(notebook, size).items():
@@ -93,7 +93,7 @@ def table(size: int = SIZE) -> None:
 
 
 def elsewhere() -> None:
-    """The records of these kernels at all other sizes: python -m tests.ptxsim.cycles.test_lessons elsewhere."""
+    """The records of these kernels at all other sizes: python -m tests.ptxsim.clock.test_lessons elsewhere."""
     (path,) = (path for path in records.files() if "h100" in path.name)
     known = {
         (name, keys.source_key(name, source)): (source, launch)

@@ -1,6 +1,6 @@
 """The clock on machine code at 2048^3, where a launch is a few turns of blocks: against speeds measured on an H100.
 
-`python -m tests.ptxsim.cycles.test_smaller` prints all of them.
+`python -m tests.ptxsim.clock.test_smaller` prints all of them.
 """
 
 import json
@@ -9,7 +9,7 @@ import numpy as np
 
 from course_lib.check.job import Job
 from course_lib.measure import model
-from ptxsim.cycles import Untraceable
+from ptxsim.clock import Untraceable
 from tests.golden import record_speeds
 from tests.sample import one_in
 

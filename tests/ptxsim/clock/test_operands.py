@@ -2,8 +2,8 @@
 
 import pytest
 
+from ptxsim.clock.operands import TRUE, ZERO_REGISTER, decode
 from ptxsim.compiler.disassembly import SassInstruction, control_of
-from ptxsim.cycles.operands import TRUE, ZERO_REGISTER, decode
 
 
 def decoded(text: str):

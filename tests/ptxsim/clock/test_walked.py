@@ -8,8 +8,8 @@ import pytest
 import ptxsim
 from course_lib import OPTIONS, Gemm, lesson_kernel
 from cupy_or_sim.simulate import compiled
-from ptxsim.cycles.model import parameters, triple
-from ptxsim.cycles.walk import Untraceable, constants_of, walk_block
+from ptxsim.clock.model import parameters, triple
+from ptxsim.clock.walk import Untraceable, constants_of, walk_block
 from ptxsim.kernel import literals, machine_code
 from tests.sample import one_in
 

@@ -10,9 +10,9 @@ from course_lib import Gemm, lesson_kernel
 from course_lib.check.job import Job
 from course_lib.measure import model
 from ptxsim import BlockCycles
-from ptxsim.cycles.costs import COPY, EXIT, FMA, NO_PIPE, PRODUCT, SHARED, STORE, Op
-from ptxsim.cycles.services import PAUSE, spans_of
-from ptxsim.cycles.sm import Rates, Stream, run
+from ptxsim.clock.costs import COPY, EXIT, FMA, NO_PIPE, PRODUCT, SHARED, STORE, Op
+from ptxsim.clock.services import PAUSE, spans_of
+from ptxsim.clock.sm import Rates, Stream, run
 from tests.sample import one_in
 
 NONE = (0, 0)

@@ -1,5 +1,5 @@
 """What waits cost, the clock on machine code against an H100 (tests/golden/record_waits.py): lines on their way to L1,
-mbarriers, wgmma in line. `python -m tests.ptxsim.cycles.test_waits` prints it."""
+mbarriers, wgmma in line. `python -m tests.ptxsim.clock.test_waits` prints it."""
 
 import json
 
@@ -9,10 +9,10 @@ import pytest
 import ptxsim
 from cupy_or_sim import device
 from cupy_or_sim.simulate import compiled
-from ptxsim.cycles.costs import AWAIT, BRANCH, INIT, MEET, NO_PIPE, PRODUCT
-from ptxsim.cycles.sm import Rates, Stream, run
+from ptxsim.clock.costs import AWAIT, BRANCH, INIT, MEET, NO_PIPE, PRODUCT
+from ptxsim.clock.sm import Rates, Stream, run
 from tests.golden import record_waits as record
-from tests.ptxsim.cycles.test_sm import END, op
+from tests.ptxsim.clock.test_sm import END, op
 
 KNOWN = json.loads((record.HERE / record.FILE).read_text(encoding="utf-8"))
 

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from course_lib import OPTIONS
-from ptxsim.compiler import nvrtc
-from ptxsim.compiler.disassembly import instructions_of
-from ptxsim.cycles import costs
-from ptxsim.cycles.costs import (
+from ptxsim.clock import costs
+from ptxsim.clock.costs import (
     ALU,
     ARITHMETIC,
     AWAIT,
@@ -35,8 +33,8 @@ from ptxsim.cycles.costs import (
     TENSOR,
     Op,
 )  # fmt: skip
-from ptxsim.cycles.model import main_loop, ops_of
-from ptxsim.cycles.sm import (
+from ptxsim.clock.model import main_loop, ops_of
+from ptxsim.clock.sm import (
     ARRAY,
     FOR_BANKS,
     FOR_BARRIER,
@@ -51,7 +49,9 @@ from ptxsim.cycles.sm import (
     Stream,
     run,
 )
-from ptxsim.cycles.walk import constants_of, walk_block
+from ptxsim.clock.walk import constants_of, walk_block
+from ptxsim.compiler import nvrtc
+from ptxsim.compiler.disassembly import instructions_of
 from tests.rules import ROOT
 from tests.sample import one_in
 from tools.calibrate.small import SMALL
@@ -378,7 +378,7 @@ def test_those_that_do_not_are_known(name):
 
 
 def table() -> None:
-    """All of them: python -m tests.ptxsim.cycles.test_sm."""
+    """All of them: python -m tests.ptxsim.clock.test_sm."""
     for small in WALKED:
         row = "  ".join(f"{warps}: {part:+.0%}" for warps, part in off(small.name).items())
         print(f"{small.name:28} {row}")

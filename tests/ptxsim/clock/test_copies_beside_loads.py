@@ -1,5 +1,5 @@
 """What copies to shared memory cost the loads beside them: the clock on machine code against an H100
-(tests/golden/record_copies_beside_loads.py). `python -m tests.ptxsim.cycles.test_copies_beside_loads` prints it."""
+(tests/golden/record_copies_beside_loads.py). `python -m tests.ptxsim.clock.test_copies_beside_loads` prints it."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import pytest
 import ptxsim
 from cupy_or_sim.simulate import compiled
 from tests.golden import record_copies_beside_loads as record
-from tests.ptxsim.cycles.points import measured, named, table
+from tests.ptxsim.clock.points import measured, named, table
 from tests.sample import one_in
 
 POINTS = measured(record)

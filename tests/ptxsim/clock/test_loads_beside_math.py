@@ -1,5 +1,5 @@
 """What loads from shared memory cost the multiply-adds beside them: the clock on machine code against an H100
-(tests/golden/record_loads_beside_math.py). `python -m tests.ptxsim.cycles.test_loads_beside_math` prints it."""
+(tests/golden/record_loads_beside_math.py). `python -m tests.ptxsim.clock.test_loads_beside_math` prints it."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import pytest
 import ptxsim
 from cupy_or_sim.simulate import compiled
 from tests.golden import record_loads_beside_math as record
-from tests.ptxsim.cycles.points import measured, named, table
+from tests.ptxsim.clock.points import measured, named, table
 from tests.sample import one_in
 
 POINTS = measured(record)

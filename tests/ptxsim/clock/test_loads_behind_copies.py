@@ -1,16 +1,16 @@
 """How long a load from shared memory takes behind copies: the clock on machine code against an H100
-(tests/golden/record_loads_behind_copies.py). `python -m tests.ptxsim.cycles.test_loads_behind_copies` prints it."""
+(tests/golden/record_loads_behind_copies.py). `python -m tests.ptxsim.clock.test_loads_behind_copies` prints it."""
 
 import numpy as np
 import pytest
 
 from cupy_or_sim.simulate import compiled
 from ptxsim import machine_code
-from ptxsim.cycles.model import ops_of
-from ptxsim.cycles.sm import Rates, Stream, run
-from ptxsim.cycles.walk import constants_of, walk_block
+from ptxsim.clock.model import ops_of
+from ptxsim.clock.sm import Rates, Stream, run
+from ptxsim.clock.walk import constants_of, walk_block
 from tests.golden import record_loads_behind_copies as record
-from tests.ptxsim.cycles.points import measured, named, table
+from tests.ptxsim.clock.points import measured, named, table
 from tests.sample import one_in
 
 POINTS = measured(record)

@@ -1,7 +1,7 @@
 """The clock on machine code against kernels that nobody looked at while it was built.
 
 Its predictions were committed before the measured times were opened (tests/golden/put_aside.py). `python -m
-tests.ptxsim.cycles.test_put_aside` prints the table of ptxsim/docs/clock.md.
+tests.ptxsim.clock.test_put_aside` prints the table of ptxsim/docs/clock.md.
 """
 
 import json

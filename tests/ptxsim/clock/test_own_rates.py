@@ -9,11 +9,11 @@ import pytest
 import ptxsim
 from course_lib import OPTIONS, lesson_kernel
 from cupy_or_sim.simulate import compiled
-from ptxsim.cycles import measured
-from ptxsim.cycles.costs import ARITHMETIC, EXIT, FMA, NO_PIPE, OF_AN_H100, Op
-from ptxsim.cycles.measured import FORMULAS, calibrated, costs_of, gpu_of
-from ptxsim.cycles.model import LAUNCH_US
-from ptxsim.cycles.sm import Rates, Stream, run
+from ptxsim.clock import measured
+from ptxsim.clock.costs import ARITHMETIC, EXIT, FMA, NO_PIPE, OF_AN_H100, Op
+from ptxsim.clock.measured import FORMULAS, calibrated, costs_of, gpu_of
+from ptxsim.clock.model import LAUNCH_US
+from ptxsim.clock.sm import Rates, Stream, run
 from ptxsim.gpus import H100, file_name, find_gpu
 from tests.rules import ROOT
 from tests.sample import one_in

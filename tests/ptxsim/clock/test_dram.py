@@ -6,10 +6,10 @@ import pytest
 
 from course_lib import kernel_source
 from cupy_or_sim.simulate import compiled
-from ptxsim.cycles.costs import Access
-from ptxsim.cycles.model import arrays_of_few, setting
-from ptxsim.cycles.sm import ARRAY, Rates
-from ptxsim.cycles.walk import Step
+from ptxsim.clock.costs import Access
+from ptxsim.clock.model import arrays_of_few, setting
+from ptxsim.clock.sm import ARRAY, Rates
+from ptxsim.clock.walk import Step
 from tests.lessons import GEMMS, kernel
 
 A, B, C = 1, 2, 3
