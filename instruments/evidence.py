@@ -12,7 +12,7 @@ from course_lib.check.verdict import CheckFailed
 from course_lib.measure.bench import benchmark
 from course_lib.measure.model import NOT_FOLLOWED, by_machine_code
 from ptxsim import Counts, HazardError, LaunchResources, Report
-from ptxsim.compiler import NvdisasmMissing
+from ptxsim.compiler.cache import ToolMissing
 from ptxsim.gpus import H100, SECTOR, Gpu
 from ptxsim.observe.events import Copy, Event, Load, UseLoads, Work, in_flight
 
@@ -132,10 +132,10 @@ class Evidence:
 
     @cached_property
     def code(self) -> Sass | None:
-        """The machine code for an H100; None where nvdisasm is missing."""
+        """The machine code for an H100; None where nobody makes or disassembles it."""
         try:
             return sass(self.kernel)
-        except NvdisasmMissing:
+        except ToolMissing:
             return None
 
     def count(self, code: Sass, *opcodes: str) -> int:

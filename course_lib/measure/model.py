@@ -19,7 +19,7 @@ from ptxsim import (
     calibrated,
     launch_cycles,
 )
-from ptxsim.compiler import NvdisasmMissing
+from ptxsim.compiler.cache import ToolMissing
 from ptxsim.gpus import H100, Gpu
 
 from ..check.job import Job
@@ -31,8 +31,8 @@ tests/ptxsim/clock/test_lessons.py."""
 BY_MACHINE_CODE = (
     f"not a measurement; times of the lessons' kernels are within {100 * WITHIN:.0f} % of the measured ones"
 )
-NOT_FOLLOWED = Untraceable, NvdisasmMissing
-"""What the clock raises of a kernel that it cannot follow, and where there is no machine code."""
+NOT_FOLLOWED = Untraceable, ToolMissing
+"""What the clock raises of a kernel that it cannot follow, and where nobody makes its machine code."""
 
 
 def trust(played: LaunchCycles | BlockCycles) -> str:
@@ -49,7 +49,7 @@ def gpu_of(job: Job) -> Gpu:
 def by_machine_code(job: Job) -> LaunchCycles:
     """The model of this launch that plays its machine code. No arrays are made: nothing looks at data.
 
-    Raises Untraceable for a kernel that it cannot follow, and NvdisasmMissing where there is no machine code of it.
+    Raises Untraceable for a kernel that it cannot follow, and ToolMissing where nobody makes its machine code.
     """
     return _of_launch(job, launch_cycles)
 

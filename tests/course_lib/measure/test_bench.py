@@ -5,6 +5,7 @@ import select
 import subprocess
 import sys
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from course_lib.measure.results import Results
 from course_lib.measure.roofline_chart import spread
 from course_lib.measure.rows import Row
 from cupy_or_sim import cupy_on_numpy, keys, power, style, timing
+from ptxsim import NvrtcMissing
 from ptxsim.clock import measured as rates
 from ptxsim.compiler import NvdisasmMissing
 from ptxsim.gpus import file_name
@@ -516,12 +518,11 @@ def test_a_kernel_that_the_model_cannot_follow_has_a_row_that_says_why(monkeypat
     )
     assert f"* {unknown.origin}" in str(found)
 
-    def missing(*_, **__):
-        raise NvdisasmMissing("nvdisasm was not found.\n    pip install nvidia-cuda-nvdisasm")
-
-    monkeypatch.setattr(bench, "by_machine_code", missing)
-    (row,) = benchmark(Gemm(4096, 4096, 4096), {"tiled": kernels["tiled"]}, model=True).rows
-    assert row.origin == "no model: nvdisasm was not found."
+    for missing in NvdisasmMissing, NvrtcMissing:
+        nobody = Mock(side_effect=missing("the tool was not found.\n    pip install it"))
+        monkeypatch.setattr(bench, "by_machine_code", nobody)
+        (row,) = benchmark(Gemm(4096, 4096, 4096), {"tiled": kernels["tiled"]}, model=True).rows
+        assert row.origin == "no model: the tool was not found."
 
 
 def test_progress_shows_each_kernel_as_a_fraction_of_its_own_cublas(folder, capsys):
