@@ -11,6 +11,7 @@
 | packages.py | what an installed course consists of |
 | lab.py, labconfig/ | the copies in JupyterLab, with the course's defaults and its extension |
 | outcome.py | what came of a notebook that ran, and the table of all of them |
+| kernels.py | the kernels that run them, and how one talks with them |
 | run.py | notebooks executed, some at the same time |
 | kept.py | notebooks as they ran, until something changes that a run depends on |
 | lessons.py | which lessons run again, how many at once, and the table |

@@ -13,6 +13,7 @@ from typing import Any
 
 from course_lib.exercises.logbook import PROGRESS_CELL
 from course_lib.lessons import sources
+from hiding_latency.kernels import KernelOfNbval
 
 PICTURES = (
     "image/svg+xml",
@@ -22,6 +23,15 @@ CELL_SECONDS = 300
 MISSING = (
     "nbval is not installed here, only the course's library: pip install 'hiding-latency[learn]' brings it."
 )
+
+
+def pytest_collectstart(collector: Any) -> None:
+    """Pictures and tables drawn as HTML differ between versions of what draws them."""
+    if collector.__class__.__name__ == "IPyNbFile":
+        collector.skip_compare += PICTURES
+        # nbval has no setting for it
+        starts_kernels: Any = sys.modules["nbval.kernel"]
+        starts_kernels.KernelManager = KernelOfNbval
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
@@ -34,12 +44,6 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
 
 def _is_copy(notebook: Any) -> bool:
     return any(cell.get("id") == PROGRESS_CELL for cell in notebook.cells)
-
-
-def pytest_collectstart(collector: Any) -> None:
-    """Pictures and tables drawn as HTML differ between versions of what draws them."""
-    if collector.__class__.__name__ == "IPyNbFile":
-        collector.skip_compare += PICTURES
 
 
 def command(notebooks: list[Path]) -> list[str]:

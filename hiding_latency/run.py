@@ -9,39 +9,25 @@ import itertools
 import json
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
 from jupyter_client.client import KernelClient
-from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
-from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
 from course_lib.exercises.predictions import TELL
+from hiding_latency.kernels import OwnKernel
 from hiding_latency.outcome import Outcome, name_of, outcome
 from ptxsim import foreign
 
 CELL_SECONDS = 300
 
 
-class ThisPython(KernelSpecManager):
-    """Every kernel name stands for the Python that runs this file, whatever kernels are registered."""
-
-    def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
-        command = [sys.executable, "-m", "ipykernel_launcher", "--log-level=ERROR", "-f", "{connection_file}"]
-        return KernelSpec(argv=command, language="python", display_name="Python")
-
-
 class Executor(NotebookClient):
-    """An executor whose kernel is this Python, and that Ctrl-C stops."""
-
-    def create_kernel_manager(self) -> AsyncKernelManager:
-        self.km = AsyncKernelManager(kernel_spec_manager=ThisPython())
-        return self.km
+    """An executor that Ctrl-C stops."""
 
     async def async_start_new_kernel_client(self) -> KernelClient:
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -101,6 +87,7 @@ async def execute(notebook: nbformat.NotebookNode, folder: Path) -> list[str]:
         timeout=CELL_SECONDS,
         allow_errors=True,
         shutdown_kernel="immediate",
+        kernel_manager_class=OwnKernel,
     )
     try:
         await client.async_execute(env=os.environ | {TELL: "1"})

@@ -1,13 +1,22 @@
 """Notebooks that run: what counts as right, and several at a time."""
 
 import asyncio
+import gc
+import os
 import re
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import nbformat
+import pytest
 
+from hiding_latency import compared
+from hiding_latency.kernels import OwnKernel
 from hiding_latency.outcome import Outcome, outcome, table
 from hiding_latency.run import run_all
+from tests.rules import ROOT
 from tests.tools.made import write_notebook
 
 
@@ -108,3 +117,47 @@ def test_lessons_run_at_the_same_time_and_keep_their_order(tmp_path, capsys):
     said = re.sub(r"\d+ s", "- s", capsys.readouterr().out).splitlines()
     assert [line.partition(",")[0] for line in said] == ["1 of 2", "2 of 2"], "how far it is"
     assert sorted(line.partition(", ")[2] for line in said) == ["01_a: - s", "02_b: - s"]
+
+
+TAKEN = """
+import socket
+
+from jupyter_client.connect import LocalPortCache
+
+other = socket.socket()
+other.bind(("127.0.0.1", 0))
+other.listen()
+LocalPortCache.find_available_port = lambda cache, ip: other.getsockname()[1]
+"""
+"""A plugin of pytest: another program takes each port after Jupyter found it free."""
+ALONE = f"""{TAKEN}
+from tests.hiding_latency.test_run import Path, ran
+
+ran(Path.cwd())
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there kernels talk through ports")
+@pytest.mark.parametrize("runner", ["make course", "nbval"])
+def test_a_port_that_is_taken_meanwhile_ends_no_kernel(tmp_path, runner):
+    write_notebook(tmp_path / "01_a.ipynb", "open('ran', 'w').close()")
+    (tmp_path / "taken.py").write_text(TAKEN)
+    by_nbval = [*compared.command([tmp_path / "01_a.ipynb"]), "-p", "taken"]
+    command = by_nbval if runner == "nbval" else [sys.executable, "-c", ALONE]
+    env = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert (tmp_path / "ran").exists(), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("folder", "transport"), [("short", "ipc"), ("long" * 25, "tcp")])
+def test_where_a_kernel_talks(tmp_path_factory, monkeypatch, folder, transport):
+    """Through sockets in a folder that goes with it, where their path is not too long for the system."""
+    with tempfile.TemporaryDirectory() as short:
+        (where := Path(short, folder)).mkdir()
+        monkeypatch.setattr(tempfile, "tempdir", str(where))
+        kernel = OwnKernel()
+        assert kernel.transport == transport
+        assert len(list(where.iterdir())) == 1
+        del kernel
+        gc.collect()
+        assert list(where.iterdir()) == []

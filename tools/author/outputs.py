@@ -23,6 +23,7 @@ from course_lib.exercises.predictions import TELL
 from course_lib.lessons import sources
 from course_lib.lessons.folders import COMPILED
 from cupy_or_sim import device
+from hiding_latency.kernels import OwnKernel
 from ptxsim import whole
 from ptxsim.compiler import cache, nvrtc
 
@@ -112,7 +113,7 @@ def execute(path: Path) -> nbformat.NotebookNode | None:
     client = nbclient.NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT,
-        kernel_name="python3",
+        kernel_manager_class=OwnKernel,
         record_timing=False,
         coalesce_streams=True,  # prints of one cell are one output, whenever they come
         resources={"metadata": {"path": str(path.parent)}},

@@ -22,6 +22,7 @@ from course_lib import show_env
 from course_lib.lessons import sources
 from course_lib.measure import records
 from cupy_or_sim import device, timing
+from hiding_latency.kernels import OwnKernel
 from ptxsim.gpus import file_name
 from tools.author import sizes
 
@@ -124,7 +125,9 @@ def run(path: Path) -> None:
     """Run a notebook from top to bottom; the file is not changed."""
     notebook = nbformat.read(path, as_version=4)
     where = {"metadata": {"path": str(path.parent)}}
-    nbclient.NotebookClient(notebook, timeout=CELL_TIMEOUT, kernel_name="python3", resources=where).execute()
+    nbclient.NotebookClient(
+        notebook, timeout=CELL_TIMEOUT, kernel_manager_class=OwnKernel, resources=where
+    ).execute()
 
 
 if __name__ == "__main__":
