@@ -20,6 +20,7 @@ from importlib import import_module
 from pathlib import Path
 
 from hiding_latency.packages import PACKAGES
+from tools.author.drawn import notebooks_that_show
 
 ROOT = Path(__file__).resolve().parents[2]
 ALWAYS = ("tests/tools/test_imports.py", "tests/tools/test_types.py")
@@ -62,6 +63,10 @@ def main() -> int:
         print("\n".join(f"  {place}" for place in places))
     if stale:
         print("`make outputs` renews notebooks; pages are mended by hand.")
+    if shown := notebooks_that_show(changed):
+        print("Cells of these show what a changed file draws, and no test compares what they show:")
+        print("\n".join(f"  {name}" for name in shown))
+        print("`make outputs` renews them; look at what `git diff` says of them.")
     chosen = [*ALWAYS, *tests_of(changed)]
     print(f"== {len(changed)} changed files, {len(chosen)} places with tests")
     right.append(run_tests(chosen))

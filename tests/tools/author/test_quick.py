@@ -140,3 +140,12 @@ def test_words_that_are_gone_are_named_with_all_their_places(monkeypatch):
     broken = sentence.replace("copy that", "copy\n  that")
     monkeypatch.setattr(quick.Path, "read_text", lambda path, **_: broken if path.name == "b.md" else "")
     assert quick.stale_reports() == {sentence: ["a.ipynb", "b.ipynb", "b.md"]}
+
+
+def test_notebooks_that_show_what_a_changed_file_draws_are_named(monkeypatch, capsys):
+    monkeypatch.setattr(quick, "changes", lambda: ["course_lib/measure/charts.py"])
+    monkeypatch.setattr(quick, "stale_reports", dict)
+    monkeypatch.setattr(quick, "run", lambda command: True)
+    assert quick.main() == 0
+    said = capsys.readouterr().out
+    assert "no test compares what they show" in said and "  notebooks/05_three_stage.ipynb" in said
