@@ -1,10 +1,12 @@
 """What the exercises test: notebooks/answers has it, beside the notebooks."""
 
 from collections.abc import Callable
+from functools import cache
 
 from ..lessons import folders
 
 
+@cache
 def exercises() -> dict[str, Callable]:
     """Exercise -> its test, `test(answer)`, which raises what is wrong; in the order of their numbers."""
     names = sorted(folders.modules("answers"), key=lambda name: (name[:4] == "bank", name))

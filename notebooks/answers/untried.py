@@ -23,6 +23,7 @@ COPIED = {"mov", "cvt", "add", "sub"}
 PRODUCT = {"mul", "mad"}
 MADE_OF = COPIED | PRODUCT | {"and", "or", "shl", "shr", "div", "rem", "min", "max", "neg", "not"}
 COMPARED = {"setp", "min", "max"}
+NAMED = (Special, Variable)
 ROOTS = COMPARED | MADE_OF | MOVED
 
 Starts = Mapping[int | str, float]
@@ -109,7 +110,7 @@ class Untried:
         what is made of these alone: added to a count they change nothing of what it counts."""
         found: set[int] = set()
         for step in self.steps:
-            begins = any(isinstance(one, Special | Variable) for one in step.each.operands)
+            begins = any(isinstance(one, NAMED) for one in step.each.operands)
             if step.root in MADE_OF and (begins or step.read) and found.issuperset(step.read):
                 found.update(step.made)
         return found
@@ -136,7 +137,7 @@ class Untried:
         for step in self.steps:
             for one in step.each.operands[1:]:
                 named = one.base if isinstance(one, Address) else one
-                if isinstance(named, Special | Variable):
+                if isinstance(named, NAMED):
                     found.setdefault(named.name, []).extend(step.made)
         return found
 
@@ -148,10 +149,16 @@ class Untried:
     def _told_by(self, step: _Step, counted: Counted) -> Iterator[tuple[int, float]]:
         """The registers that count pieces because of this instruction, and how many."""
         known = [counted[register] for register in step.read if register in counted]
-        if step.root in MADE_OF and known and all(one in counted or one in self._places for one in step.read):
+        new = counted.keys().isdisjoint(step.made)
+        if (
+            new
+            and step.root in MADE_OF
+            and known
+            and all(one in counted or one in self._places for one in step.read)
+        ):
             one = _of_what_is_made(step, counted, self._threads)
             yield from ((register, one) for register in step.made)
-        if step.root in COPIED and step.made and step.made[0] in counted:
+        if step.root in COPIED and not new:
             before = [register for register in step.read if register not in self._places]
             if len(before) == 1:  # a counter, before it is the next one
                 yield before[0], counted[step.made[0]]
@@ -161,8 +168,9 @@ class Untried:
     def _constants(self, counted: Counted) -> Iterator[tuple[int, bool]]:
         """The constants with which these registers are compared, in pieces, and whether for one by itself."""
         for step in self.steps:
-            known = [counted[register] for register in step.read if register in counted]
-            if step.root in COMPARED and known:
+            if step.root not in COMPARED:
+                continue
+            if known := [counted[register] for register in step.read if register in counted]:
                 # of ~k_tiles and -24 as well
                 yield from ((_whole(abs(value) * min(known)), step.itself) for value in step.constants)
 
@@ -236,14 +244,14 @@ def _of_what_is_made(step: _Step, counted: Counted, threads: Counted) -> float:
     factors, added = (operands[:2], operands[2:]) if step.root in PRODUCT else ((), operands)
     known = [counted[one.index] for one in added if isinstance(one, Register) and one.index in counted]
     if any(isinstance(one, Register) and one.index in counted for one in factors):
-        known.append(prod(_of_factor(one, threads | counted) for one in factors))
+        known.append(prod(_of_factor(one, counted, threads) for one in factors))
     return min(known) * _times(step)
 
 
-def _of_factor(one: object, counted: Counted) -> float:
+def _of_factor(one: object, counted: Counted, threads: Counted) -> float:
     if isinstance(one, Immediate):
         return 1 / max(abs(_value(one)), 1)
-    return counted.get(one.index, 1.0) if isinstance(one, Register) else 1.0
+    return counted.get(one.index, threads.get(one.index, 1.0)) if isinstance(one, Register) else 1.0
 
 
 def _times(step: _Step) -> float:
