@@ -11,7 +11,7 @@
 | house.py | the picture of the packages, in docs/house.md |
 | kinds.py | the simulator's kinds of findings and their causes, in its README |
 | marked.py | where a page takes a table that is made |
-| timelines.py | the table of docs/timelines.md |
+| timelines.py | docs/timelines.csv, and its sums in docs/timelines.md |
 | card.py | the quick-reference card |
 | tune.py | `make tune`: the fastest plans of `matmul` |
 | judges.py | `make judges`: all that ever judged the simulator, beside the last time |

@@ -34,7 +34,7 @@ AFTERWARDS = (
     "tools.author.outputs",  # the lessons, with the new record
     "tools.author.numbers",  # what their prose says of it
     "tools.author.figures",  # the README, docs/measurements.md
-    "tools.author.timelines",  # docs/timelines.md
+    "tools.author.timelines",  # docs/timelines.csv
     "tools.author.card",  # the quick-reference card
 )
 

@@ -1,4 +1,4 @@
-"""Record the timelines of all lessons' kernels at three sizes, for the table of docs/timelines.md: `make record`."""
+"""Record the timelines of all lessons' kernels at three sizes, for docs/timelines.csv: `make record`."""
 
 import json
 import os

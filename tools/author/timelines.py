@@ -1,8 +1,11 @@
-"""How far recorded timelines are from the kernels that were timed: the table of docs/timelines.md, from the records."""
+"""How far recorded timelines are from the kernels that were timed: docs/timelines.csv, and its sums in
+docs/timelines.md, from the records."""
 
+import csv
+import io
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -14,24 +17,37 @@ from course_lib.measure import marks, model, records
 from course_lib.measure.assembled import overlap
 from course_lib.measure.events import Shown
 from cupy_or_sim import Launch, cupy_on_numpy, device, keys
-from ptxsim import Untraceable
+from ptxsim import Untraceable, whole
 from tools.author import marked
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "timelines.md"
+DATA = PAGE.with_suffix(".csv")
 OFF = 0.05
 """By what part a turn may be longer or shorter in a picture than by the kernel's speed."""
 POINTS = 0.10
 """By what share of the time waits may differ from those that Nsight Compute samples."""
 HEADER = (
-    "| lesson | kernel | size | time, us | MHz | launches with marks | noting "
-    "| turn by speed | drawn | modelled | waits drawn | by ncu |",
-    "|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+    "lesson", "kernel", "shared memory, B", "size", "time, us", "MHz", "launches with marks", "noting",
+    "turn by speed", "drawn", "modelled", "waits drawn", "by ncu", "what does not hold",
+)  # fmt: skip
+REMARKS = (
+    ("the turn drawn", "the turn drawn is more than 5 % off"),
+    ("left out", "edges are left out"),
+    ("drawn pale", "edges are drawn pale"),
+    ("two phases", "two phases of a warp overlap"),
+    ("waits", "waits are more than ten points from those of Nsight Compute"),
 )
+"""How what does not hold begins, and what the page says of it."""
 
 
 def main() -> int:
-    """Write the table."""
-    marked.write(PAGE, "measured", table())
+    """Write the rows, and into the page what they say together."""
+    turns = [(lesson, entry, modelled(entry)) for lesson, entry in entries()]
+    rows = [row(*each) for each in turns]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([HEADER, *rows])
+    whole.write(DATA, text.getvalue())
+    marked.write(PAGE, "measured", told(rows))
     return 0
 
 
@@ -87,57 +103,66 @@ def _turn(name: str, source: str, shape: tuple[int, int, int], dtype: str, launc
     return model.by_machine_code(Job(kernel, Gemm(*shape, dtype), launch)).cycles_per_k_tile
 
 
-def table() -> str:
-    """All of them, and below it what does not hold."""
-    turns = [(lesson, entry, modelled(entry)) for lesson, entry in entries()]
-    rows = [_line(*each) for each in turns]
-    gpus = sorted({f"{entry['gpu']}, {entry['date']}" for _, entry, _ in turns})
-    lines = [*HEADER, *(line for line, _ in rows)]
-    wrong = [f"* {remark}" for _, remarks in rows for remark in remarks]
-    where = f"Recorded on {'; '.join(gpus)}. {_off((entry, turn) for _, entry, turn in turns)}"
-    return "\n".join([*lines, "", where, "", "What does not hold:", "", *(wrong or ["* nothing"])])
+def written() -> list[list[str]]:
+    """The rows as they were written."""
+    with DATA.open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    if tuple(header) != HEADER:
+        raise ValueError(f"{DATA.name} begins with {header}: run python -m tools.author.timelines")
+    return rows
 
 
-def _off(turns: Iterable[tuple[dict, float | None]]) -> str:
-    """In words, how far the modelled turns are from those by speed."""
-    off = [abs(turn / entry["turn"] - 1) for entry, turn in turns if turn]
-    return (
-        f"{len(off)} turns are modelled, {sum(off) / len(off):.1%} off on average and {max(off):.1%} at most."
-    )
+def told(rows: Sequence[Sequence[str]]) -> str:
+    """In words, what the rows say together."""
+    gpus = sorted({f"{entry['gpu']}, {entry['date']}" for _, entry in entries()})
+    off = offs(rows)
+    lines = [
+        f"{len(rows)} timelines, recorded on {'; '.join(gpus)}.",
+        f"{len(off)} turns are modelled, {sum(off) / len(off):.1f} % off on average and {max(off):.1f} % at most.",
+        "",
+        "| what does not hold | timelines |",
+        "|---|--:|",
+    ]
+    for begin, what in REMARKS:
+        count = sum(any(part.startswith(begin) for part in cells[-1].split("; ")) for cells in rows)
+        lines.append(f"| {what} | {count} |")
+    return "\n".join([*lines, f"| nothing of this | {sum(not cells[-1] for cells in rows)} |"])
 
 
-def _line(lesson: str, entry: dict, turn: float | None = None) -> tuple[str, list[str]]:
-    """A row, and in words what of it is beyond the limits. `turn`: the modelled one."""
+def offs(rows: Iterable[Sequence[str]]) -> list[float]:
+    """How far the modelled turns are from those by speed, in per cent."""
+    turns = (cells[HEADER.index("modelled")] for cells in rows)
+    return [abs(float(turn.partition("(")[2].rstrip("%)"))) for turn in turns if turn]
+
+
+def row(lesson: str, entry: dict, turn: float | None = None) -> list[str]:
+    """A row; its last cell has in words what is beyond the limits. `turn`: the modelled one."""
     disturbed = {point: by for point, (_, by) in entry["disturbance"].items()}
     used = {point: by for point, by in disturbed.items() if point not in entry["left_out"]}
     off = entry["turn_drawn"] / entry["turn"] - 1
     drawn = _waits(entry["shares"])
     counted = _waits(entry.get("ncu") or {})
-    size = " x ".join(map(str, dict.fromkeys(entry["shape"])))
-    name = f"`{entry['kernel']}`" + (f", {entry['shared_mem']:,} B" if entry["shared_mem"] else "")
-    cells = [
-        lesson, name, size, f"{entry['us']:,.0f}", f"{entry['mhz']:,}",
+    remarks = []
+    if abs(off) > OFF:
+        remarks.append(f"the turn drawn is {off:+.1%} of the one by the speed")
+    if left := ", ".join(f"{point} ({disturbed[point]:+.1%})" for point in entry["left_out"]):
+        remarks.append(f"left out, {left}")
+    if pale := ", ".join(f"{point} ({by:+.1%})" for point, by in used.items() if abs(by) > marks.SHARP):
+        remarks.append(f"drawn pale, {pale}")
+    shared = overlap(Shown.of(entry["parts"]["steady"]).events)
+    if shared > marks.SHARP * entry["turn_drawn"]:
+        remarks.append(f"two phases of a warp overlap by {shared:,} cycles, so a mark moved one of them")
+    if drawn is not None and counted is not None and abs(drawn - counted) > POINTS:
+        remarks.append(f"waits {drawn:.0%} in the picture, {counted:.0%} by Nsight Compute")
+    return [
+        lesson, entry["kernel"], str(entry["shared_mem"]), " x ".join(map(str, dict.fromkeys(entry["shape"]))),
+        f"{entry['us']:,.0f}", f"{entry['mhz']:,}",
         f"{min(used.values()):+.1%} to {max(used.values()):+.1%}",
         f"{entry['noting']:+.1%}", f"{entry['turn']:,}", f"{entry['turn_drawn']:,} ({off:+.1%})",
         f"{turn:,.0f} ({turn / entry['turn'] - 1:+.1%})" if turn else "",
         *("" if part is None else f"{part:.0%}" for part in (drawn, counted)),
+        "; ".join(remarks),
     ]  # fmt: skip
-    title = f"{lesson} {name}" + (f" at {size}^3" if size != "4096" else "")
-    remarks = []
-    if abs(off) > OFF:
-        remarks.append(f"{title}: the turn drawn is {off:+.1%} of the one by the speed")
-    if left := ", ".join(f"{point} ({disturbed[point]:+.1%})" for point in entry["left_out"]):
-        remarks.append(f"{title}: left out, {left}")
-    if pale := ", ".join(f"{point} ({by:+.1%})" for point, by in used.items() if abs(by) > marks.SHARP):
-        remarks.append(f"{title}: drawn pale, {pale}")
-    shared = overlap(Shown.of(entry["parts"]["steady"]).events)
-    if shared > marks.SHARP * entry["turn_drawn"]:
-        remarks.append(
-            f"{title}: two phases of a warp overlap by {shared:,} cycles, so a mark moved one of them"
-        )
-    if drawn is not None and counted is not None and abs(drawn - counted) > POINTS:
-        remarks.append(f"{title}: waits {drawn:.0%} in the picture, {counted:.0%} by Nsight Compute")
-    return f"| {' | '.join(cells)} |", remarks
 
 
 def _waits(shares: dict) -> float | None:

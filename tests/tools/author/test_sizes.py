@@ -1,4 +1,4 @@
-"""The timelines that docs/timelines.md compares at three sizes: all kernels with marks, and none twice."""
+"""The timelines that docs/timelines.csv compares at three sizes: all kernels with marks, and none twice."""
 
 from types import SimpleNamespace
 
