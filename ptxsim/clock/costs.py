@@ -50,7 +50,7 @@ PART = 1.8
 """Of a sector's time, one that is written in part, which L2 reads first. M: half sectors take 3.6 times as long as
 whole ones, byte for byte (tests/golden/record_traffic.py)."""
 STORE_BUFFER = 2048  # bytes on their way to L2 that do not hold a warp back. A
-QUEUE = 12  # instructions of a sub-core in line for memory, with the one that goes. A: docs/clock.md
+QUEUE = 12  # instructions of a sub-core in line for memory, with the one that goes. A: research/clock.md
 AGE = 160.0
 """Cycles by which warps of a younger block come later when it is asked who waited longest. M: the two blocks on an SM
 of lesson 01's mainloop share it 62 to 38 (assets' record of waves); 50 to 50 with 64 and 128, 58 to 42 with 160 and
@@ -62,7 +62,7 @@ one of them for each register, because results of arithmetic, which take a fixed
 A: that nothing is written beside them, and this number (docs/clock.md); M: tests/golden/loads_beside_math_h100.json."""
 WIDE_ISSUE = 3
 """Cycles for which a sub-core issues nothing else where it issues an IMAD.WIDE; the warp's own stall begins behind
-them. M: beside NOPs (docs/clock.md); C: IMAD.WIDE of one warp, FFMA with IMAD.WIDE."""
+them. M: beside NOPs (research/clock.md); C: IMAD.WIDE of one warp, FFMA with IMAD.WIDE."""
 READ_WINDOW = 2  # cycles in which an instruction reads its registers. M: FFMA with LOP3; Huerta et al.: 3
 
 
@@ -119,7 +119,7 @@ class Op(NamedTuple):
     which this SM asks L2. PRODUCT, which waits in a queue of the tensor cores: the `amount` is 1 where a group ends.
     `writes`: registers of a lane that get what comes from shared memory. `issue`: cycles for which its sub-core issues
     nothing else. `pair`: it adds a pair of registers, which it cannot read in the cycle behind a load's issue (M:
-    beside NOPs, docs/clock.md; C: LDG with IMAD.WIDE).
+    beside NOPs, research/clock.md; C: LDG with IMAD.WIDE).
     """
 
     at: int

@@ -220,8 +220,6 @@ TAKES_LONG = [
     "make outputs OUTPUTS=exercises/00",
     "make quick",
     "python -m tests.compile_service.load --minutes 0.1 --clients 3",
-    "python -m tests.course_lib.measure.test_modelled_and_recorded",
-    "python -m tests.ptxsim.clock.test_lessons",
     "python -m tests.ptxsim.clock.test_sm",
     "python -m tests.ptxsim.clock.test_smaller",
     "python -m tests.ptxsim.clock.test_stall_reasons",
@@ -229,8 +227,10 @@ TAKES_LONG = [
     "python -m tests.ptxsim.races.test_news",
     "python -m tests.ptxsim.races.test_sanitizer",
     "python -m tools.author.card",
+    "python -m tools.author.clock",
     "python -m tools.author.figures",
     "python -m tools.author.outputs exercises/00",
+    "python -m tools.author.timelines",
     "python -m tools.book 00",
 ]
 

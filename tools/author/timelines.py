@@ -48,6 +48,7 @@ def main() -> int:
     csv.writer(text, lineterminator="\n").writerows([HEADER, *rows])
     whole.write(DATA, text.getvalue())
     marked.write(PAGE, "measured", told(rows))
+    print(f"{DATA.name}: {len(rows)} rows")
     return 0
 
 

@@ -1,11 +1,10 @@
 """Modelled timelines beside the recorded ones of the lessons' kernels, 4096^3 on an H100 (assets/measurements).
 
-`python -m tests.course_lib.measure.test_modelled_and_recorded` prints the table of ptxsim/docs/clock.md.
+`python -m tools.author.clock` writes ptxsim/docs/clock_timelines.csv.
 """
 
 from functools import cache
 
-import numpy as np
 import pytest
 
 from course_lib import kernel_source, timeline
@@ -71,21 +70,3 @@ def test_stores_of_half_sectors_take_as_long_as_recorded():
     )
     modelled = timeline(raw, gemm, GEMMS["08_never_a_pause", "cluster"], model=True).cycles("epilogue")
     assert modelled == pytest.approx(sum(HALF_SECTORS) / 2, rel=0.2)
-
-
-def table() -> None:
-    turns, apart = [], []
-    for key in MARKED:
-        if both(*key) is None:
-            continue
-        recorded, modelled = both(*key)
-        turns.append(abs(off(*key)))
-        apart.append(abs(waits(modelled) - waits(recorded)))
-        cells = f"{recorded.turn:,} | {modelled.turn:,} | {1 + off(*key):.2f}"
-        print(f"| {key[0][:2]} | {key[1]} | {cells} | {waits(recorded):.0%} | {waits(modelled):.0%} |")
-    print(f"{len(turns)} kernels: turns off by {np.mean(turns):.1%}, at most {max(turns):.1%};", end=" ")
-    print(f"waits by {np.mean(apart):.0%} of the time")
-
-
-if __name__ == "__main__":
-    table()

@@ -5,7 +5,6 @@ No number of it is fitted to these times.
 
 import itertools
 import json
-import sys
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -77,23 +76,8 @@ def test_times_and_order_in_a_lesson(notebook):
     assert not times or np.mean([abs(each.ratio - 1) for each in times.values()]) < LESSON
 
 
-def table(size: int = SIZE) -> None:
-    """The table of docs/clock.md: python -m tests.ptxsim.clock.test_lessons."""
-    ratios = []
-    for notebook in PLACES:
-        for name, each in compared(notebook, size).items():
-            one = each.modelled
-            ratios.append(each.ratio)
-            print(
-                f"| {notebook[:2]} | {name} | {each.measured:.3f} | {one.ms:.3f} | {each.ratio:.2f} | {one.resident} | "
-                f"{one.cycles_per_k_tile:,.0f} |"
-            )
-    off = np.abs(np.array(ratios) - 1)
-    print(f"{len(ratios)} kernels, mean error {off.mean():.1%}, {(off <= MEAN).sum()} within {MEAN:.0%}")
-
-
 def elsewhere() -> None:
-    """The records of these kernels at all other sizes: python -m tests.ptxsim.clock.test_lessons elsewhere."""
+    """The records of these kernels at all other sizes: python -m tests.ptxsim.clock.test_lessons."""
     (path,) = (path for path in records.files() if "h100" in path.name)
     known = {
         (name, keys.source_key(name, source)): (source, launch)
@@ -117,7 +101,4 @@ def elsewhere() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["elsewhere"]:
-        elsewhere()
-    else:
-        table(*map(int, sys.argv[1:]))
+    elsewhere()

@@ -1,7 +1,7 @@
 """The clock on machine code against kernels that nobody looked at while it was built.
 
-Its predictions were committed before the measured times were opened (tests/golden/put_aside.py). `python -m
-tests.ptxsim.clock.test_put_aside` prints the table of ptxsim/docs/clock.md.
+Its predictions were committed before the measured times were opened (tests/golden/put_aside.py).
+ptxsim/docs/clock_put_aside.csv has them: `python -m tools.author.clock`.
 """
 
 import json
@@ -38,18 +38,3 @@ def test_how_far_the_predictions_were_off(measured):
     assert len(parts) == len(MODELLED) - LEFT >= 30
     assert np.mean(parts) < MEAN and np.median(parts) < MEDIAN
     assert sum(part <= 0.15 for part in parts) >= WITHIN_15
-
-
-def main() -> None:
-    print(f"| kernel, problem | us, {GPU['gpu']} | us, model | model / GPU |\n|---|--:|--:|--:|")
-    for name, modelled in MODELLED.items():
-        us, found = GPU["kernels"][name]["us"], modelled["us"]
-        print(f"| {name} | {us:.1f} | {f'{found:.1f} | {found / us:.2f}' if found else ' | '} |")
-    for measured in (GPU, OTHER):
-        parts = off(measured)
-        mean, median = np.mean(parts), np.median(parts)
-        print(f"{measured['gpu']}: mean error {mean:.1%}, median {median:.1%}, of {len(parts)}.")
-
-
-if __name__ == "__main__":
-    main()

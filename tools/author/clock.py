@@ -1,0 +1,80 @@
+"""`python -m tools.author.clock` writes how near the clock is: the table of ptxsim/docs/clock.md, and the rows of
+clock_timelines.csv and clock_put_aside.csv beside it."""
+
+import csv
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tests.course_lib.measure import test_modelled_and_recorded as timelines
+from tests.ptxsim.clock import test_lessons, test_put_aside
+from tools.author import marked
+
+DOCS = Path(__file__).resolve().parents[2] / "ptxsim" / "docs"
+PAGE = DOCS / "clock.md"
+HEADER = (
+    "| lesson | kernel | ms, H100 | ms, model | model / H100 |",
+    "|---|---|--:|--:|--:|",
+)
+
+
+def main() -> int:
+    marked.write(PAGE, "lessons", "\n".join([*HEADER, *lessons()]))
+    write("timelines", turns())
+    write("put_aside", put_aside())
+    print(f"{PAGE.name} and what stands beside it is written")
+    return 0
+
+
+def lessons() -> list[str]:
+    """A row for each kernel of the lessons, at 4096 x 4096 x 4096."""
+    return [
+        f"| {notebook[:2]} | {name} | {each.measured:.3f} | {each.modelled.ms:.3f} | {each.ratio:.2f} |"
+        for notebook in test_lessons.PLACES
+        for name, each in test_lessons.compared(notebook).items()
+    ]
+
+
+def turns() -> list[list[str]]:
+    """A turn and its waits, recorded and modelled, under their header."""
+    rows = [
+        [
+            "lesson",
+            "kernel",
+            "turn, recorded",
+            "turn, model",
+            "model / recorded",
+            "waits, recorded",
+            "waits, model",
+        ]
+    ]
+    for key in timelines.MARKED:
+        if both := timelines.both(*key):
+            waits = (f"{timelines.waits(one):.0%}" for one in both)
+            turns = (f"{one.turn:,}" for one in both)
+            rows.append([key[0][:2], key[1], *turns, f"{1 + timelines.off(*key):.2f}", *waits])
+    return rows
+
+
+def put_aside() -> list[list[str]]:
+    """What was predicted of kernels that nobody had looked at, beside what was measured, under their header."""
+    rows = [["kernel, problem", f"us, {test_put_aside.GPU['gpu']}", "us, model", "model / GPU"]]
+    for name, modelled in test_put_aside.MODELLED.items():
+        us, found = test_put_aside.GPU["kernels"][name]["us"], modelled["us"]
+        rows.append([name, f"{us:.1f}", *([f"{found:.1f}", f"{found / us:.2f}"] if found else ["", ""])])
+    return rows
+
+
+def written(name: str) -> list[list[str]]:
+    """The rows of clock_NAME.csv, with their header."""
+    with (DOCS / f"clock_{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def write(name: str, rows: Iterable[Sequence[str]]) -> None:
+    with (DOCS / f"clock_{name}.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
