@@ -3,7 +3,7 @@
     python tests/golden/planted.py prepare REPOSITORIES FOLDER    writes FOLDER/right, FOLDER/wrong, FOLDER/run.tsv
     python tests/golden/planted.py ours FOLDER [NAME ...]         runs both in the simulator: FOLDER/ours.jsonl
     python tests/golden/planted.py freeze FOLDER RESULTS          planted_h100.json, of both files
-    python tests/golden/planted.py table                          the tables of ptxsim/docs/judges.md and README.md
+    python tests/golden/planted.py table                          ptxsim/docs/planted.csv, and the table of its README
 
 REPOSITORIES holds a checkout of each as owner+name. On a machine with a GPU, `bash record_planted.sh FOLDER` reads
 FOLDER and writes FOLDER/results.jsonl.
@@ -11,6 +11,8 @@ FOLDER and writes FOLDER/results.jsonl.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import re
@@ -222,19 +224,16 @@ def found(row: dict, tool: str) -> list[str]:
     return [kind for kind in wrong if kind not in right]
 
 
-def table() -> str:
-    """What each tool finds of the forty."""
-    known = frozen()
-    lines = [f"| fault | program | {' | '.join(TOOLS)} | `ptxsim run` |", "|---|---|" + "---|" * 5]
-    sums = Counter()
+def rows() -> str:
+    """What each tool finds of the forty, as ptxsim/docs/planted.csv has it."""
+    known, text = frozen(), io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(["fault", "program", *TOOLS, "ptxsim run"])
     for fault in faults():
         row = known[fault.short]
-        cells = ["yes" if found(row, tool) else "-" for tool in TOOLS]
-        ours = found(row, "ptxsim")
-        sums.update([tool for tool in (*TOOLS, "ptxsim") if found(row, tool)])
-        lines.append(f"| {fault.kind} | {fault.name} | {' | '.join(cells)} | {_shown(ours)} |")
-    total = " | ".join(str(sums[tool]) for tool in (*TOOLS, "ptxsim"))
-    return "\n".join([*lines, f"| **of {len(faults())}** | | {total} |"])
+        cells = ("yes" if found(row, tool) else "" for tool in TOOLS)
+        lines.writerow([fault.kind, fault.name, *cells, _shown(found(row, "ptxsim"))])
+    return text.getvalue()
 
 
 def sums() -> str:
@@ -258,7 +257,7 @@ def sums() -> str:
 
 def _shown(kinds: list[str]) -> str:
     """The most serious one."""
-    return f"`{kinds[0]}`" if kinds and " " not in kinds[0] else kinds[0] if kinds else "-"
+    return kinds[0] if kinds else ""
 
 
 if __name__ == "__main__":
@@ -270,4 +269,4 @@ if __name__ == "__main__":
     elif what == "freeze":
         freeze(Path(rest[0]), Path(rest[1]))
     else:
-        print(table(), sums(), sep="\n\n")
+        print(rows(), sums(), sep="\n")
