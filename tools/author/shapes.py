@@ -1,11 +1,12 @@
 """`matmul` beside cuBLAS on an H100, in shapes that nobody chose for it: `python -m tools.author.shapes SEED [COUNT]`.
 
-Prints two tables of docs/measurements.md: problems of tune.py, and COUNT more, drawn with the seed; and how fast large
-ones run on and on, with the watts. float16, A and B contiguous along K.
+Prints the rows of docs/matmul_h100.csv, but for those of another H100: problems of tune.py, and COUNT more, drawn with
+the seed; and how fast large ones run on and on, with the watts. float16, A and B contiguous along K.
 """
 
 from __future__ import annotations
 
+import csv
 import math
 import random
 import sys
@@ -42,7 +43,7 @@ def drawn(seed: int, count: int) -> list[Shape]:
 def main(seed: int, count: int = 40) -> None:
     print(f"{timing.name()}, cuBLAS {timing.cublas_version()}, {timing.today()}; seed {seed}")
     for title, shapes in (("known", (*SHAPES, LARGE[-1])), ("drawn", drawn(seed, count))):
-        table(title, shapes)
+        rows(title, shapes)
     print("| sustained | cuBLAS TFLOP/s | MHz | W | `matmul` TFLOP/s | MHz | W | ratio |\n|---|" + "--:|" * 7)
     for shape in LARGE:
         flops = 2 * math.prod(shape)
@@ -52,21 +53,16 @@ def main(seed: int, count: int = 40) -> None:
         print("|", " | ".join(map(str, (name(shape), *cells, f"{ratio:.3f}"))), "|", flush=True)
 
 
-def table(title: str, shapes: Iterable[Shape]) -> None:
-    titles = "cuBLAS us | `matmul` us | ratio | cuBLAS in a row | `matmul` | ratio | plan"
-    print(f"| {title}: M x N x K | {titles} |\n|---|{'--:|' * 6}---|")
-    ratios = []
+def rows(title: str, shapes: Iterable[Shape]) -> None:
+    """Print a row for each problem, then the means."""
+    lines, ratios = csv.writer(sys.stdout, lineterminator="\n"), []
     for shape in shapes:
         both = calls(*shape)
         times = *np.median(timing.time_in_turn(both, LAUNCHES), axis=1), *in_a_row(both, 2 * math.prod(shape))
         ratios.append((times[0] / times[1], times[2] / times[3]))
         cells = (*times[:2], ratios[-1][0], *times[2:], ratios[-1][1])
-        print(
-            f"| {name(shape)} |",
-            " | ".join(f"{cell:.2f}" for cell in cells),
-            f"| {plan(shape)} |",
-            flush=True,
-        )
+        lines.writerow([title, name(shape), *(f"{cell:.2f}" for cell in cells), plan(shape)])
+        sys.stdout.flush()
     for way, some in zip(("Alone", "In a row"), zip(*ratios)):
         mean = math.exp(float(np.mean(np.log(some))))
         print(f"{way}: geometric mean {mean:.3f}, least {min(some):.2f}, of {len(some)}.", flush=True)

@@ -1,11 +1,13 @@
 """Numbers in the prose of pages are bound to their record, as those of lessons are."""
 
+import csv
 import json
 import math
 import re
 
 import pytest
 
+from matmul.hopper_plans import TIMED
 from tests.lessons.reading import DEEPER, cells_of
 from tests.rules import ROOT
 from tools.author import numbers, quoted
@@ -49,13 +51,18 @@ def test_a_number_beside_a_kernel_is_bound_in_what_goes_deeper_too(name):
         assert quoted.unbound("".join(cell["source"]), own, everywhere=False) == [], cell["id"]
 
 
-def problems(title: str) -> list[tuple[list[int], float, float]]:
-    """Of a table of docs/measurements.md: the sizes, and how many times as fast `matmul` is, alone and in a row."""
-    page = (ROOT / "docs" / "measurements.md").read_text(encoding="utf-8")
-    table = page.partition(f"| {title}: M x N x K |")[2].partition("\n\n")[0]
-    rows = [[cell.strip() for cell in line.split("|")] for line in table.splitlines()[2:]]
-    return [([int(size) for size in re.findall(r"\d+", row[1].replace("^3", ""))],
-             float(row[2]) / float(row[3]), float(row[5]) / float(row[6])) for row in rows]  # fmt: skip
+def problems(which: str) -> list[tuple[list[int], float, float]]:
+    """Of docs/matmul_h100.csv: the sizes, and how many times as fast `matmul` is, alone and in a row."""
+    with (ROOT / "docs" / "matmul_h100.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["problems"] == which]
+    return [
+        (
+            [int(size) for size in re.findall(r"\d+", row["M x N x K"].replace("^3", ""))],
+            float(row["cuBLAS us"]) / float(row["matmul us"]),
+            float(row["cuBLAS us in a row"]) / float(row["matmul us in a row"]),
+        )
+        for row in rows
+    ]
 
 
 def test_means_are_those_of_their_tables():
@@ -75,6 +82,11 @@ def test_means_are_those_of_their_tables():
     assert len(slow) == 7 and f"of {len(odd)} problems with a size that is no multiple of 8" in page
     assert f"{min(slow):.1f} to {max(slow):.1f} times as fast" in page
     (mean, least), _, count = means(even)
+    shapes = [tuple(sizes * 3 if len(sizes) == 1 else sizes) for sizes, *_ in problems("known")]
+    assert len(TIMED.keys() & set(shapes)) == 7 and "the plans of seven of the 31 are looked up" in page
+    below = [each for which in ("known", "drawn") for each in problems(which) if each[1] < 0.95]
+    named = page.partition("Below 0.95 of cuBLAS alone: ")[2].partition(". ")[0]
+    assert len(below) == named.count(",") + 1
     assert f"The other {count}: geometric mean {mean:.3f}, least {least:.2f}." in page
 
 
