@@ -1,8 +1,9 @@
 """Whole programs of others as judges, built by nvcc and run by `ptxsim run`: those with planted faults, those of
-ptxsim/docs/public-programs.md, and those of the twelve repositories of ptxsim/docs/judges.md. As in suites.py, {case:
-verdict}, or None where no checkout is there.
+ptxsim/docs/public_programs.csv, and those of twelve repositories. As in suites.py, {case: verdict}, or None where no
+checkout is there.
 """
 
+import csv
 import json
 import os
 import re
@@ -19,6 +20,7 @@ from tools.author.suites import RIGHT, Verdicts
 SECONDS = 600
 """For a program. The longest, over CUTLASS's templates, are compiled in four minutes on an idle core."""
 PAGE = ROOT / "ptxsim" / "docs" / "public-programs.md"
+DATA = PAGE.with_name("public_programs.csv")
 INCLUDE: dict[str, list[str]] = {
     "NVIDIA/cuda-samples": ["Common"],
     "NVIDIA/cutlass": ["include", "tools/util/include", "examples/common"],
@@ -72,7 +74,7 @@ NOTHING: dict = {"hazards": [], "conflicts": []}
 
 
 class Listed(NamedTuple):
-    """A row of public-programs.md."""
+    """A row of public_programs.csv."""
 
     repository: str
     name: str
@@ -80,24 +82,23 @@ class Listed(NamedTuple):
     arguments: str
     ran: bool
     findings: int
+    found: str
 
 
 def listed() -> list[Listed]:
-    """The programs of the page, and what became of them when it was written."""
-    found, repository = [], ""
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
-        repository = line[3:] if line.startswith("## ") else repository
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if len(cells) == 8 and cells[4] in ("yes", "no"):
-            name, folder, arguments, _, ran, _, findings, _ = cells
-            found.append(
-                Listed(repository, name, folder, arguments.strip("`"), ran == "yes", int(findings or 0))
+    """The programs of the list, and what became of them when it was written."""
+    with DATA.open(encoding="utf-8", newline="") as file:
+        return [
+            Listed(
+                row["repository"], row["program"], row["folder"], row["arguments"], row["ran"] == "yes",
+                int(row["findings"]), row["what was found"],
             )
-    return found
+            for row in csv.DictReader(file)
+        ]  # fmt: skip
 
 
 def public_programs(folder: Path, into: Path) -> Verdicts | None:
-    """Whole programs as they are: each runs to its end and has as many findings as the page says.
+    """Whole programs as they are: each runs to its end and has as many findings as the list says.
 
     Of 76 that ran those whose repository is there. Needs nvcc and g++, and half an hour.
     """

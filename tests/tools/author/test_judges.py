@@ -1,6 +1,5 @@
 """`make judges`: what is worse than the last time, and what is there to be judged."""
 
-import re
 from xml.etree import ElementTree
 
 import pytest
@@ -96,7 +95,7 @@ def test_a_kernel_of_indigo_races_by_its_name():
     assert racing == ["push_boundsBug_atomicBug", "pull_syncBug"]
 
 
-def test_the_page_of_programs_is_read():
+def test_the_list_of_programs_is_read():
     found = {each.name: each for each in programs.listed()}
     assert len(found) == 91 and sum(each.ran for each in found.values()) == 76
     assert sum(each.findings for each in found.values()) == 43
@@ -145,4 +144,10 @@ def test_the_page_of_public_programs_counts_what_its_tables_have():
     assert f"{len(found)} programs have {sum(each.findings for each in found)} findings." in page
     assert page.startswith(f"# Public programs\n\n{len(listed)} whole programs")
     told = page.split("## What was found")[1].partition("\n## ")[0]
-    assert re.findall(r"^\* \*\*(\w[\w-]*)\*\*", told, re.MULTILINE) == [each.name for each in found]
+    assert [each.name for each in found if not each.found or each.name not in told] == []
+    for repository in {each.repository for each in listed}:
+        own = [each for each in listed if each.repository == repository]
+        assert f"| {repository} | {len(own)} | {sum(each.ran for each in own)} |" in page
+    stopped = page.split("## What did not run to its end")[1]
+    left = [each.name for each in listed if not each.ran and each.repository != "karpathy/llm.c"]
+    assert [name for name in left if name not in stopped] == []
