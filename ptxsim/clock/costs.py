@@ -59,7 +59,8 @@ turns within a block: HMMA and LDSM with 8 to 32 warps (C)."""
 MOST_LATE = 64.0
 """Cycles by which what is loaded from shared memory waits at most for cycles in which no arithmetic is issued: it takes
 one of them for each register, because results of arithmetic, which take a fixed time, go first (P: Huerta et al.).
-A: that nothing is written beside them, and this number (docs/clock.md); M: tests/golden/loads_beside_math_h100.json."""
+A: that nothing is written beside them, and this number (research/clock.md).
+M: tests/golden/loads_beside_math_h100.json."""
 WIDE_ISSUE = 3
 """Cycles for which a sub-core issues nothing else where it issues an IMAD.WIDE; the warp's own stall begins behind
 them. M: beside NOPs (research/clock.md); C: IMAD.WIDE of one warp, FFMA with IMAD.WIDE."""
