@@ -6,11 +6,12 @@ longer. What is known to take long (checks of accesses that others contend for, 
 float64 with rounding of its own, shuffles, printing) spends more.
 
 Besides, a clock runs while nothing gets on: on a slow machine, or where steps say too little (fences of thousands of
-warps), an endless loop ends by it. A launch that is given its number of steps reads no clock. (`python -m
+warps), an endless loop ends by it. It counts what this process was given of a processor: a machine that sleeps, or has
+other work, ends no kernel. A launch that is given its number of steps reads no clock. (`python -m
 tests.ptxsim.test_limits` times endless loops of all kinds.)"""
 
 from dataclasses import dataclass
-from time import monotonic
+from time import monotonic, process_time
 
 import numpy as np
 
@@ -65,11 +66,23 @@ class Budget:
         """The same for another run."""
         return Budget(self.given, self.most, self.seconds)
 
+    def got_on(self) -> None:
+        """The launch is not going round in circles."""
+        self.until = min(self.most, self.spent + self.patience)
+        self.end = monotonic() + self.seconds
+        self.began = process_time()
+
     def spend(self, steps: float) -> None:
         """Raises Fault when there is no more."""
         self.spent += steps
-        if self.spent > self.until or monotonic() > self.end:
+        if self.spent > self.until or (monotonic() > self.end and self._time_is_over()):
             raise Fault("step-limit", self._words())
+
+    def _time_is_over(self) -> bool:
+        """Whether this process really had its seconds; if not, it has the rest of them."""
+        left = self.seconds - (process_time() - self.began)
+        self.end = monotonic() + left
+        return left <= 0
 
     def _words(self) -> str:
         why = ""
@@ -82,11 +95,6 @@ class Budget:
             "the launch needs more: then simulate a smaller size, or give a larger max_steps=... (A step is an "
             "instruction, of many lanes several)"
         )
-
-    def got_on(self) -> None:
-        """The launch is not going round in circles."""
-        self.until = min(self.most, self.spent + self.patience)
-        self.end = monotonic() + self.seconds
 
     def next_blocks(self) -> None:
         """A batch of blocks has ended; to the next one every part of an array is new."""

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from ptxsim import work
+from ptxsim.memory import Fault
 from ptxsim.races import messages, shadow
 from tests.ptxsim.small_kernels import found, run
 
@@ -57,11 +58,18 @@ def test_an_endless_loop_ends(parameters, how, body, monkeypatch):
     assert time.thread_time() - start < 5
 
 
+def goes_on(monkeypatch):
+    """A second each time that somebody looks, on the wall and of the processor."""
+    seconds = count()
+    for clock in ("monotonic", "process_time"):
+        monkeypatch.setattr(work, clock, seconds.__next__)
+
+
 @pytest.mark.parametrize(("parameters", "how", "body"), ENDLESS.values(), ids=ENDLESS)
 def test_a_clock_ends_an_endless_loop(parameters, how, body, monkeypatch):
-    """Where the steps would not. (The clock here goes on a second each time it is looked at.)"""
+    """Where the steps would not."""
     monkeypatch.setattr(work, "PATIENCE", 10**12)
-    monkeypatch.setattr(work, "monotonic", count().__next__)
+    goes_on(monkeypatch)
     monkeypatch.setattr(work, "SECONDS", 20)
     report = run(body, np.zeros(1100, np.int32), parameters=parameters, **how)
     assert found(report)[0][-1] == "step-limit", report
@@ -77,13 +85,25 @@ def test_a_clock_ends_an_endless_loop(parameters, how, body, monkeypatch):
     ],
 )
 def test_the_clock_runs_while_nothing_gets_on(body, ends, monkeypatch):
-    monkeypatch.setattr(work, "monotonic", count().__next__)
+    goes_on(monkeypatch)
     monkeypatch.setattr(work, "SECONDS", 5000)
     loop = f'int x = t; for (int i = 0; i < n; ++i) {{ {body} asm volatile("" ::: "memory"); }} out[t] = x;'
     how = dict(parameters="int* out, int n")
     report = run(loop, np.zeros(1 << 17, np.int32), np.int32(6000), **how)
     assert found(report)[0] == ([] if ends else ["step-limit"])
     assert run(loop, np.zeros(1 << 17, np.int32), np.int32(6000), max_steps=10**9, **how).ok  # and no clock
+
+
+def test_a_machine_that_sleeps_ends_no_kernel(monkeypatch):
+    """The clock on the wall is an hour further at each look; what this process had of a processor is not."""
+    hours = count(0, 3600)
+    monkeypatch.setattr(work, "monotonic", hours.__next__)
+    budget = work.Budget(None)
+    for _ in range(1000):
+        budget.spend(1)
+    monkeypatch.setattr(work, "process_time", lambda: budget.began + work.SECONDS)
+    with pytest.raises(Fault, match="no thread has ended"):
+        budget.spend(1)
 
 
 @pytest.mark.parametrize(
