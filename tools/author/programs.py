@@ -44,13 +44,14 @@ TWELVE = (
 MAIN = re.compile(r"\bmain\s*\(")
 DEFINE = {"yuhc/gpu-rodinia": ["cudaThreadSynchronize=cudaDeviceSynchronize"]}
 OPTIONS = {
-    "48_hopper_warp_specialized_gemm": ["--arch", "90a"],
+    "48_hopper_warp_specialized_gemm": ["--arch", "90a", "--option=--expt-relaxed-constexpr"],
     "cudaOpenMP": ["-l", "gomp"],
     "cute_wgmma_sm90": ["--arch", "90a"],
     "gaussian": ["-D", "clockRate=major", "-D", "deviceOverlap=minor"],
     "lud": ["-I", "../common"],
 }
-"""Of single programs: a library, instructions of Hopper alone, names that CUDA 13 has no more, a folder of headers."""
+"""Of single programs: a library, instructions of Hopper alone, what its own build asks of nvcc, names that CUDA 13 has
+no more, a folder of headers."""
 CONFIG = "catch2/catch_user_config.hpp"
 """What CMake makes of Catch2, whose headers the examples of CUB bring in and do not use: empty will do."""
 FILES = {
