@@ -84,13 +84,16 @@ def _minutes_of_output(output: dict) -> float:
 
 
 def table() -> str:
-    """The sittings of all lessons as a table in Markdown, with the minutes that the lessons promise."""
-    rows = ["| lesson | sitting | minutes |", "|---|---|--:|"]
-    for path in sources.notebooks(sources.NOTEBOOKS):
-        found = sittings(path)
-        rows += [f"| {path.stem[:2]} | {sitting.title} | {sitting.promise} |" for sitting in found]
-        needed = sum(sitting.promise for sitting in found if sitting.title.startswith("Sitting"))
-        rows.append(f"| **{path.stem[:2]}** | **without the optional parts** | **{needed}** |")
+    """A row for each lesson in Markdown: the minutes that it promises for each sitting, and all of them together."""
+    minutes = {
+        path.stem[:2]: [each.promise for each in sittings(path) if each.title.startswith("Sitting")]
+        for path in sources.notebooks(sources.NOTEBOOKS)
+    }
+    most = max(map(len, minutes.values()))
+    rows = [f"|lesson|{'|'.join(f'sitting {1 + number}' for number in range(most))}|together|"]
+    rows.append(f"|---|{'--:|' * (most + 1)}")
+    for lesson, each in minutes.items():
+        rows.append(f"|{lesson}|{'|'.join(map(str, each))}{'|' * (most - len(each))}|{sum(each)}|")
     return "\n".join(rows)
 
 
