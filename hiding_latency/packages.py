@@ -9,9 +9,7 @@ PACKAGES = (
     "ptxsim",
     "cupy_or_sim",
     "matmul",
-    "compile_service",
     "course_lib",
-    "instruments",
     "hiding_latency",
 )
 

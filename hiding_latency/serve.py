@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from compile_service.limits import Limits
+from hiding_latency.compile_service.limits import Limits
 from hiding_latency.places import ROOT
 
 if TYPE_CHECKING:
-    from compile_service.server import Server
+    from hiding_latency.compile_service.server import Server
 
 MISSING = (
     "The server needs tornado, which is not installed here: pip install 'hiding-latency[learn]' brings it."
@@ -36,7 +36,7 @@ def main(asked: argparse.Namespace) -> int:
     if asked.folder and root and not root.is_dir():
         print(f"There is no folder {root}. `make course` writes the book to build/course.", file=sys.stderr)
         return 2
-    from compile_service.server import Server
+    from hiding_latency.compile_service.server import Server
 
     try:
         server = Server((asked.host, asked.port), root, limits(asked), asked.name, asked.origin)

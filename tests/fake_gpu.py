@@ -27,7 +27,7 @@ matmul, many, packed, ready, tune, warm, waves = map(
     import_module,
     (
         *(f"matmul.{name}" for name in ("matmul", "many", "packed", "ready", "tune", "warm")),
-        "instruments.waves",
+        "course_lib.instruments.waves",
     ),
 )
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from course_lib.instruments.sass import sass
 from cupy_or_sim.simulate import simulate
-from instruments.sass import sass
 from ptxsim import Report
 from ptxsim.observe.events import Load, Store
 

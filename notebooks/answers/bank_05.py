@@ -9,9 +9,9 @@ import numpy as np
 
 from course_lib.check.gemm import Gemm
 from course_lib.check.verdict import CheckFailed
+from course_lib.instruments.sass import sass
 from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.simulate import clean_side_by_side, compiled, simulate
-from instruments.sass import sass
 from ptxsim import Report
 from ptxsim.observe.counters import CounterTable
 from ptxsim.observe.events import Barrier, Commit, Event, Wait

@@ -7,9 +7,9 @@ import numpy as np
 from course_lib.check.gemm import Gemm
 from course_lib.check.job import Job
 from course_lib.check.verdict import ONE_BLOCK
+from course_lib.instruments.checklist import checklist
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import clean_side_by_side, simulate
-from instruments.checklist import checklist
 from ptxsim import Report
 
 from .common import (

@@ -1,7 +1,7 @@
 """PTX from a compiler elsewhere: a compile service on another machine, or what came with a link.
 
 Asked only where this machine has no NVRTC and the text is not kept. `use` says what one text compiles to; `ask_with`
-names who answers for all others. A service is asked as `question` says, and answers as `compile_service` does:
+names who answers for all others. A service is asked as `question` says, and answers as the course's does:
 
 200  {"ptx": text, "log": text, "lowered": names}
 422  {"error": the compiler's errors}
@@ -19,7 +19,7 @@ ADDRESS = "PTXSIM_COMPILER"
 SECONDS = 120
 """How long a service may take, its queue included."""
 LONGEST = 32 << 20
-"""Bytes of an answer; `compile_service` sends no text of more than 4 MB."""
+"""Bytes of an answer; the course's service sends no text of more than 4 MB."""
 OK, REFUSED = 200, 422
 
 Answer = tuple[int, Mapping]

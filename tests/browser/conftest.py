@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.browser import live
-from tests.compile_service.conftest import serving
+from tests.hiding_latency.compile_service.conftest import serving
 from tests.sample import EVERY
 
 collect_ignore = [] if EVERY else ["test_live_more.py", "test_live_lessons.py", "test_week.py"]

@@ -15,7 +15,7 @@ from course_lib.lessons import sources
 from hiding_latency import run
 from tests.browser import live
 from tests.browser.conftest import missing, watched
-from tests.compile_service.conftest import serving
+from tests.hiding_latency.compile_service.conftest import serving
 from tests.lessons import cuda_of, replaced
 from tests.lessons.reading import untold
 from tests.lessons.test_lesson_kernels import EXERCISES, WRONG_ANSWERS

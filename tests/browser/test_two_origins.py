@@ -5,8 +5,8 @@ import pytest
 from tests.browser import live
 from tests.browser.conftest import opened
 from tests.browser.live import MINE, SAID, Editor, begin_with, press
-from tests.compile_service.ask import ENDLESS
-from tests.compile_service.conftest import serving
+from tests.hiding_latency.compile_service.ask import ENDLESS
+from tests.hiding_latency.compile_service.conftest import serving
 from tests.sample import in_long
 
 RACING = """extern "C" __global__ void mine(float* out)

@@ -3,7 +3,7 @@
 import pytest
 
 from course_lib import Gemm, Launch, benchmark, cp, simulate, timeline
-from instruments import checklist, profile, sass, waves
+from course_lib.instruments import checklist, profile, sass, waves
 
 GEMM, LAUNCH = Gemm(64, 64, 32), Launch((64, 64, 16), 256)
 SOURCE = 'extern "C" __global__ void k(float* A, float* B, float* C, int M, int N, int K) {}'

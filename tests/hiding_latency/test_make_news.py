@@ -5,6 +5,7 @@ import json
 import pytest
 
 from hiding_latency import copies, news, places
+from hiding_latency.imports import renewed
 from tests.hiding_latency.test_copies import NAME, cell, cell_sources, write
 
 FIRST = {"title": "# A lesson", "one": "k = 1", "two": "m = 2", "three": "n = None"}
@@ -148,3 +149,50 @@ def test_without_a_copy_or_with_a_broken_one_nothing_is_said(course):
     assert course.listed() == []
     course.copy.unlink()
     assert news.edited(places.clone(course.root)) == {}
+
+
+OLD, NOW = "from instruments import sass\n\nsass(k)", "from course_lib.instruments import sass\n\nsass(k)"
+
+
+def test_imports_of_what_moved_are_renewed_in_the_learners_own_cells(course, capsys):
+    course.publish("1.1.0", FIRST | {"four": OLD})
+    course.update()
+    course.edit(one="import instruments as seen\nk = 1", four=OLD + "  # mine", mine=OLD)
+    course.publish("1.2.0", FIRST | {"four": NOW})
+    course.update()
+    assert course.listed() == [("both", "four"), ("moved", "one"), ("moved", "mine")]
+    course.news("01")
+    said = capsys.readouterr().out
+    assert (
+        "3. The cell `from course_lib.instruments import sass` is yours and imports what has another name"
+        in said
+    )
+    assert "-from instruments import sass\n     +from course_lib.instruments import sass" in said
+    assert course.news("01", "--take", "all") == 0 and course.listed() == []
+    assert cell_sources(course.copy) == [
+        "# A lesson",
+        "from course_lib import instruments as seen\nk = 1",
+        "m = 2",
+        "n = None",
+        NOW,
+        NOW + "  # mine",
+        NOW,
+    ]
+    course.publish("1.3.0", FIRST | {"four": NOW, "one": "k = 11"})
+    assert course.listed() == [("both", "one")], "a cell with a renewed import is still the learner's"
+
+
+@pytest.mark.parametrize(
+    ("old", "now"),
+    [
+        ("from instruments.waves import spans_of", "from course_lib.instruments.waves import spans_of"),
+        ("if x:\n    import instruments; y = 1", "if x:\n    from course_lib import instruments; y = 1"),
+        ("from compile_service import pool", "from hiding_latency.compile_service import pool"),
+        ("instruments = 3  # import instruments", None),
+        ("from instruments_of_mine import sass\nimport instruments_of_mine", None),
+        ("from course_lib.instruments import sass", None),
+    ],
+)
+def test_an_import_has_todays_name(old, now):
+    assert renewed(old) == (now or old)
+    assert renewed(renewed(old)) == renewed(old)

@@ -10,10 +10,10 @@ import pytest
 
 from course_lib import HOPPER, Gemm
 from course_lib.check.job import Job
+from course_lib.instruments import sass
 from course_lib.lessons import sources
 from course_lib.measure import records
 from cupy_or_sim import cupy_on_numpy
-from instruments import sass
 from matmul import tuned
 from ptxsim.gpus import H100
 from tests.lessons.reading import by_id, cells_of, prose, text_of

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import cupy_or_sim
+from course_lib.instruments import comparisons
 from cupy_or_sim import timing
-from instruments import comparisons
 from tests.lessons.reading import cells_of, text_of
 
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from course_lib import Gemm, Launch, benchmark, kernel_source, timeline
+from course_lib.instruments import bubbles
 from course_lib.lessons import sources
 from course_lib.measure import records, samples
 from course_lib.measure.model import WITHIN
 from cupy_or_sim.simulate import compiled
-from instruments import bubbles
 from tests.golden import record_stalls
 from tests.lessons import GEMMS, cuda_of, kernel
 from tests.sample import one_in

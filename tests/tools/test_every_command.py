@@ -219,7 +219,7 @@ TAKES_LONG = [
     "make bench",
     "make outputs OUTPUTS=exercises/00",
     "make quick",
-    "python -m tests.compile_service.load --minutes 0.1 --clients 3",
+    "python -m tests.hiding_latency.compile_service.load --minutes 0.1 --clients 3",
     "python -m tests.ptxsim.clock.test_sm",
     "python -m tests.ptxsim.clock.test_smaller",
     "python -m tests.ptxsim.clock.test_stall_reasons",

@@ -16,12 +16,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from course_lib import OPTIONS, Gemm, course_header, lesson_kernel, simulate
+from course_lib.instruments import checklist
+from course_lib.instruments.checklist import Item
+from course_lib.instruments.evidence import FLOP_PER_CLOCK, WGMMA_FLOP_PER_CLOCK
 from course_lib.lessons import sources
 from cupy_or_sim import style
 from cupy_or_sim.cupy_on_numpy import RawKernel
-from instruments import checklist
-from instruments.checklist import Item
-from instruments.evidence import FLOP_PER_CLOCK, WGMMA_FLOP_PER_CLOCK
 from ptxsim import fragment
 from ptxsim.gpus import BANKS, H100, MAX_REGISTERS, REGISTERS, SHARED_BY_DEFAULT, SUB_CORES, WARP
 

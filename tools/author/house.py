@@ -13,11 +13,9 @@ PICTURE = ROOT / "assets" / "house.svg"
 CONTRACT = "No package imports from above"
 WORDS = {
     "tools": "what make calls",
-    "hiding_latency": "what an installed course calls: lab, test, course",
-    "instruments": "machine code, waves, counters, a checklist",
-    "course_lib": "what all notebooks use: check, measure, draw, exercises",
+    "hiding_latency": "what an installed course calls: lab, test, course; serve, a compiler for readers who have none",
+    "course_lib": "what notebooks use: check, measure, draw, exercises; instruments: machine code, waves, counters",
     "matmul": "kernels of 06 and 07 as a function",
-    "compile_service": "a compiler for readers who have none",
     "cupy_or_sim": "CuPy where a GPU is, its stand-in elsewhere; CUDA headers, Launch, timing",
     "ptxsim": "from CUDA C++ or PTX to a report: compiler, machine, races, counters, a clock",
 }

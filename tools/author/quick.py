@@ -34,7 +34,7 @@ TABLE: dict[str, list[str]] = tomllib.loads(Path(__file__).with_suffix(".toml").
 NO_TEST = {
     "LICENSE*": "the text of a license",
     "tests/*/__init__.py": "makes a folder a package, or is imported by what asks for it",
-    "tests/compile_service/load.py": "a load of thirty clients, started by hand",
+    "tests/hiding_latency/compile_service/load.py": "a load of thirty clients, started by hand",
 }
 """Files for which no test can be asked, by their names, and why."""
 

@@ -17,11 +17,11 @@ from functools import partial
 from typing import TextIO
 from unittest import mock
 
-from compile_service.limits import Limits
-from compile_service.pool import Answer, Worker
-from compile_service.questions import Refused, read
 from course_lib import check_exercise
 from cupy_or_sim import style
+from hiding_latency.compile_service.limits import Limits
+from hiding_latency.compile_service.pool import Answer, Worker
+from hiding_latency.compile_service.questions import Refused, read
 from ptxsim.compiler import ToolMissing, elsewhere, nvrtc
 from tools.classroom import wire
 

@@ -119,8 +119,8 @@ def _array(dtype: str, shape: list[int], data: str) -> object:
 
 
 def _kernel(code: str, name: str, options: object) -> object:
-    from compile_service.questions import check_options
     from cupy_or_sim.cupy_on_numpy import RawKernel
+    from hiding_latency.compile_service.questions import check_options
 
     kept = tuple(map(str, options))
     check_options(kept)

@@ -14,7 +14,7 @@ from course_lib.notebooks import answers
 from course_lib.notebooks.answers import bank_07, common, lesson_03, lesson_07_ring
 from ptxsim.races.hazards import WORDS, Hazard
 
-checklist = import_module("instruments.checklist")
+checklist = import_module("course_lib.instruments.checklist")
 ROOMS = [
     import_module(f"{answers.__name__}.{path.stem}")
     for path in sorted(Path(answers.__file__).parent.glob("*_0*.py"))

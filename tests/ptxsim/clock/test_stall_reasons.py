@@ -9,10 +9,10 @@ import json
 import pytest
 
 from course_lib.check.job import Job
+from course_lib.instruments import bubbles
 from course_lib.measure import records, samples
 from course_lib.measure.by_line import Shares
 from cupy_or_sim.simulate import compiled
-from instruments import bubbles
 from tests.golden import record_stalls
 from tests.sample import one_in
 

@@ -33,7 +33,7 @@ def test_every_place_of_the_table_is_there():
         ("tests/kernels/gemm.py", "tests/ptxsim/test_kernels.py"),
         ("tests/kernels/tensor.py", "test_frozen_result_is_current[mma_f16_k16_f32]"),
         ("tests/kernels/case.py", "tests/ptxsim/test_kernels.py"),
-        ("tests/compile_service/ask.py", "tests/compile_service"),
+        ("tests/hiding_latency/compile_service/ask.py", "tests/hiding_latency/compile_service"),
         ("tests/golden/newer_h100.npz", "tests/ptxsim/instructions/test_newer.py"),
         ("course_lib/compiled/exercises/01_mainloop.zip", "notebooks/exercises/01_mainloop.ipynb"),
         ("Makefile", "tests/tools/test_makefile.py"),

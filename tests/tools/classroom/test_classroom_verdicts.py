@@ -11,9 +11,9 @@ import nbformat
 import numpy as np
 import pytest
 
-from compile_service.pool import Worker
 from cupy_or_sim import OPTIONS, Launch
 from cupy_or_sim.cupy_on_numpy import RawKernel
+from hiding_latency.compile_service.pool import Worker
 from ptxsim.compiler import cache, nvrtc
 from tests.tools.classroom.hand_ins import answers
 from tests.tools.classroom.test_classroom import LESSON

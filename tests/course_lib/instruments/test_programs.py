@@ -1,0 +1,82 @@
+"""A whole program, run here or from a recorded run."""
+
+import sys
+
+import pytest
+
+from course_lib.instruments import run_program
+from course_lib.instruments.programs import NotRunHere
+from ptxsim import program
+from ptxsim.compiler import cache
+from ptxsim.program.report import Conflict, ProgramReport
+from tests.ptxsim.program.conftest import kept_library, nvcc  # noqa: F401
+
+TWICE = r"""
+#include <cstdio>
+__global__ void twice(float* x) { x[threadIdx.x] *= 2; }
+
+int main()
+{
+    float ones[32], *x;
+    for (float& one : ones) one = 1;
+    cudaMalloc(&x, sizeof(ones));
+    cudaMemcpy(x, ones, sizeof(ones), cudaMemcpyHostToDevice);
+    twice<<<1, 33>>>(x);
+    cudaMemcpy(ones, x, sizeof(ones), cudaMemcpyDeviceToHost);
+    printf("%g\n", ones[31]);
+    return cudaFree(x);
+}
+"""
+
+
+@pytest.fixture
+def nothing_kept(tmp_path, monkeypatch):
+    """What is recorded goes into this folder, and is found there; nothing else is."""
+    monkeypatch.setattr(cache, "FOLDERS", [tmp_path])
+    monkeypatch.setenv(cache.KEEP, str(tmp_path / "texts"))
+    cache.look_again()
+    yield tmp_path
+    monkeypatch.undo()
+    cache.look_again()
+
+
+def test_a_program_is_run_here(nvcc, nothing_kept):  # noqa: F811
+    run = run_program(TWICE, "twice.cu")
+    assert (run.printed, run.kinds, run.lines, run.findings) == ("2\n", ["out-of-bounds"], [3], 1)
+    assert repr(run).startswith("2\ntwice.cu:3: out-of-bounds (the first of 2): thread 32 of block 0: ")
+    assert repr(run).endswith("\n1 launch of 1 kernel, 1 block: 1 hazard")
+    assert max(map(len, run.report.splitlines())) <= 110
+
+
+def test_a_mistake_of_typing_is_told_without_a_path(nvcc, nothing_kept):  # noqa: F811
+    with pytest.raises(program.BuildError, match=r"^twice\.cu\(7\): error: "):
+        run_program(TWICE.replace("float ones[32]", "floats ones[32]"), "twice.cu")
+
+
+def runs(source, stdout):
+    """In place of the simulator."""
+    stdout.write("PASS\n")
+    message = f"{source}:9: a copy, " + "and what it says " * 20
+    return ProgramReport(str(source), conflicts=(Conflict(message, f"{source}:12"),), seconds=1.5)
+
+
+def cannot(source, stdout):
+    raise program.NoCompiler("there is no nvcc")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing is run elsewhere")
+def test_a_recorded_run_is_what_was_run(nothing_kept, monkeypatch):
+    monkeypatch.setattr(program, "run", runs)
+    here = run_program("text", "a.cu")
+    assert here.printed == "PASS\n" and here.kinds == ["stream-conflict"] and here.lines == [12]
+    assert str(nothing_kept) not in here.report and "1.5" not in here.report
+    cache.write(nothing_kept / "09.zip", nothing_kept / "texts")
+    cache.look_again()
+    monkeypatch.setattr(program, "run", cannot)
+    assert run_program("text", "a.cu") == here
+    with pytest.raises(NotRunHere, match=r"no run of this text is on file, .* there is no nvcc"):
+        run_program("another text", "a.cu")
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert run_program("text", "a.cu") == here
+    with pytest.raises(NotRunHere, match="this is no Linux"):
+        run_program("another text", "a.cu")
