@@ -112,7 +112,7 @@ calibrate: install
 
 bench: install
 	@$(RUN) -m tools.author.bench
-	@$(RUN) -m tests.matmul.test_matmul 200
+	@$(RUN) -m tools.author.problems 200
 
 release: install
 	@$(RUN) -m tools.release $(TAG)

@@ -157,7 +157,7 @@ numbers are fitted to 64,053 timed plans for 3,708 problems, all but 36 drawn at
 that the plans that they choose lose least. The menu and its factors are fitted to 2,100 more, too, of 168 problems
 with a long K or few rows or columns, which count three times: it loses 1.6 % to the fastest plan that was timed, of
 these problems 1.8 %; timing's own spread is a part of that. Only the order of the costs matters; the microseconds
-scatter by 14 %. tools/author/hopper_sweep.py times plans anew, and hopper_fit.py improves the menu by such times."""
+scatter by 14 %. research/matmul_sweep.py times plans anew, and matmul_fit.py improves the menu by such times."""
 MENU = {
     **menu((64, 16), 10, {(1, 1, 1): 0.965}),
     **menu((64, 32), 10, {(1, 1, 1): 1.01, (1, 1, 4): 0.86, (2, 1, 4): 0.885}),

@@ -8,7 +8,7 @@ float64 with rounding of its own, shuffles, printing) spends more.
 Besides, a clock runs while nothing gets on: on a slow machine, or where steps say too little (fences of thousands of
 warps), an endless loop ends by it. It counts what this process was given of a processor: a machine that sleeps, or has
 other work, ends no kernel. A launch that is given its number of steps reads no clock. (`python -m
-tests.ptxsim.test_limits` times endless loops of all kinds.)"""
+research.endless_loops` times endless loops of all kinds.)"""
 
 from dataclasses import dataclass
 from time import monotonic, process_time

@@ -10,11 +10,10 @@ from collections import Counter
 
 import pytest
 
-from tests.golden import cupy_arguments
-from tests.rules import ROOT
+from tests.cupy_or_sim import cupy_arguments
+from tests.cupy_or_sim.cupy_arguments import FILE
 
-FILE = ROOT / "tests" / "golden" / cupy_arguments.FILE
-HOW_TO_RECORD = "run `python tests/golden/cupy_arguments.py` on a machine with a GPU"
+HOW_TO_RECORD = "run `python tests/cupy_or_sim/cupy_arguments.py` on a machine with a GPU"
 STRICT, LENIENT, TAKEN = ("arrives", "refused"), ("refused", "arrives"), ("misread", "misread")
 A_NUMBER = "(int|unsigned|long long|unsigned long long|short|unsigned short|signed char|unsigned char|bool)"
 DIFFERENT = {

@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from course_lib import Gemm, kernel_source
 from course_lib.check.job import Job
 from course_lib.measure import records, samples
-from tests.golden.record import provenance
 from tests.lessons import DTYPES, GEMMS, kernel
+from tools.author.frozen import provenance
 
 HERE = Path(__file__).parent
 FILE = "stalls_h100.json"

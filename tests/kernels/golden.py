@@ -1,4 +1,4 @@
-"""Results of the test kernels on a real GPU, frozen in tests/golden/ by tests/golden/record.py."""
+"""Results of the test kernels on a real GPU, frozen in tests/golden/ by tools/author/frozen.py."""
 
 import json
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from tests.kernels.case import Case
 from tests.rules import ROOT
 
 FOLDER = ROOT / "tests" / "golden"
-HOW_TO_RECORD = "run `python tests/golden/record.py` on a machine with an H100"
+HOW_TO_RECORD = "run `python -m tools.author.frozen` on a machine with an H100"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Instructions that came later than the other cases: what mma.sync knows besides half floats, 8-bit floats, vector
 atomics and those of 16 bytes, grid.sync, griddepcontrol, elect, and the fences of clusters.
 
-`python tests/golden/record_newer.py` freezes what an H100 gives. The layouts of the fragments are written down here
+`python -m research.record_newer` freezes what an H100 gives. The layouts of the fragments are written down here
 once more, from the tables of the PTX ISA and not from the simulator.
 """
 
@@ -9,6 +9,8 @@ import numpy as np
 
 from tests.kernels.case import CPP17, Case, poison, random
 
+FROZEN = "newer_h100"
+"""The files with what a GPU gave."""
 HOPPER = ("--std=c++17", "-arch=sm_90a")
 
 # --------------------------------------------------------------------------- mma.sync

@@ -1,8 +1,8 @@
 """`matmul` with lesson 06's kernel, for any shape, layout and type: exact on whole numbers, close to float64 on random
 ones, and no hazard.
 
-`python -m tests.matmul.test_matmul 200` checks so many random problems, and all tiles with all numbers of
-slots; the tests here take a few of the same kind.
+`make bench` tries 200 random problems, and all tiles with all numbers of slots; the tests here take a few of the same
+kind.
 """
 
 import ctypes
@@ -403,17 +403,6 @@ def test_a_gpu_before_hopper_is_not_asked_to_overlap_kernels(name):
     for arch, there in ("80", False), ("90", True):
         ptx = compile_ptx(ready.matmul_source(6), (name,), (*device.OPTIONS, f"-arch=compute_{arch}"))
         assert ("griddepcontrol" in str(ptx)) == there, arch
-
-
-if __name__ == "__main__":
-    count = int(sys.argv[1]) if sys.argv[1:] else 200
-    for seed in range(1000, 1000 + count):
-        problem = random_problem(seed)
-        print(f"{seed - 999}/{count}", problem, wrong_with(problem) or "right", flush=True)
-        check(problem)
-    for plan in OTHER_RINGS:
-        print(plan, flush=True)
-        check_ring(plan)
 
 
 def place(array):

@@ -1,10 +1,7 @@
 """`matmul` on arrays as hypothesis draws them: views with gaps, transposed, turned round and spread, of every type. Its
 answer is exact, nothing beside `out` is written, and no hazard is seen.
-
-`python -m tests.matmul.test_properties 1000` tries so many, on a GPU where there is one.
 """
 
-import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +13,7 @@ from matmul import matmul
 from tests.matmul.test_matmul import SMALL, stored, value, with_plan
 from tests.sample import EVERY, in_long
 
-COUNT = int(sys.argv[1]) if __name__ == "__main__" else 150 if EVERY else 25
+COUNT = 150 if EVERY else 25
 FEW = settings(
     max_examples=COUNT,
     deadline=None,
@@ -158,10 +155,3 @@ def test_any_list(shapes, data):
     exact = [value(A) @ value(B) - value(C) for A, B, C in zip(As, Bs, outs, strict=True)]
     got = matmul(As, Bs, out=outs, beta=-1.0)
     assert all((value(C) == wanted).all() for C, wanted in zip(got, exact, strict=True))
-
-
-if __name__ == "__main__":
-    test_any_view()
-    test_any_batch()
-    test_any_list()
-    print(f"{COUNT} draws, on {device.backend()}: right")

@@ -1,6 +1,6 @@
 """What takes long or much memory: loops without an end are ended, right kernels run through, Ctrl-C is heard.
 
-python -m tests.ptxsim.test_limits       how long each endless loop takes
+`python -m research.endless_loops` tells how long each endless loop takes.
 """
 
 import re
@@ -293,10 +293,3 @@ def test_a_notebook_shows_a_ctrl_c_in_a_line(capsys):
     out = capsys.readouterr()
     lines = [line for line in (out.out + out.err).splitlines() if line.strip()]
     assert lines == ["Interrupted: the launch of k was stopped"]
-
-
-if __name__ == "__main__":
-    for name, (parameters, how, body) in ENDLESS.items():
-        start = time.thread_time()
-        run(body, np.zeros(1100, np.int32), parameters=parameters, **how)
-        print(f"{time.thread_time() - start:5.1f} s  {name}", flush=True)

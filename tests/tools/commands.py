@@ -10,8 +10,8 @@ from tests.rules import ROOT
 
 CODE = re.compile(r"^ *```\w*\n(.*?)^ *```|`([^`]+)`", re.DOTALL | re.MULTILINE)
 SETTING = re.compile(r"\w+=.*", re.DOTALL)
-HISTORY = "CHANGELOG.md"
-"""What a version brought may be gone since."""
+LEFT_OUT = re.compile(r"(.*/)?CHANGELOG\.md|research/.*")
+"""What a version brought may be gone since, and what was tried once too."""
 OURS = {"ptxsim": "ptxsim", "hiding_latency": "hiding-latency"}
 """Packages that are commands too -> their names then."""
 WITH_A_WORD = ("ptxsim", "hiding-latency", "docker", "conda", "nbgrader")
@@ -22,7 +22,7 @@ def pages() -> list[Path]:
     """Every page and every notebook that git has."""
     asked = ["git", "ls-files", "*.md", "*.ipynb"]
     names = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
-    return [ROOT / name for name in names if name and not name.endswith(HISTORY)]
+    return [ROOT / name for name in names if name and not LEFT_OUT.fullmatch(name)]
 
 
 def prose(path: Path) -> str:

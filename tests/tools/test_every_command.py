@@ -23,7 +23,6 @@ import pytest
 from tests.rules import ROOT
 from tests.sample import in_long
 from tests.tools import commands
-from tests.tools.author.test_hopper_fit import sweep
 from tests.tools.made import fresh
 from tests.tools.test_makefile import targets
 from tools import release
@@ -221,11 +220,6 @@ TAKES_LONG = [
     "make quick",
     "python -m tests.hiding_latency.compile_service.load --minutes 0.1 --clients 3",
     "python -m tests.ptxsim.clock.test_sm",
-    "python -m tests.ptxsim.clock.test_smaller",
-    "python -m tests.ptxsim.clock.test_stall_reasons",
-    "python -m tests.ptxsim.clock.test_waits",
-    "python -m tests.ptxsim.races.test_news",
-    "python -m tests.ptxsim.races.test_sanitizer",
     "python -m tools.author.card",
     "python -m tools.author.clock",
     "python -m tools.author.figures",
@@ -243,12 +237,6 @@ def test_a_command_ends_well(copy, command):
         copy.commit()
     assert copy.types(*copy.make(*words) if program == "make" else [sys.executable, *words]).strip()
     assert copy.changed() == []
-
-
-@in_long
-def test_a_menu_is_fitted_to_a_sweep(copy):
-    said = copy.types(sys.executable, "-m", "tools.author.hopper_fit", "1", sweep(copy.folder / "sweep.json"))
-    assert "**menu(" in said
 
 
 @in_long

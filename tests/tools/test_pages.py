@@ -34,7 +34,7 @@ def tracked(pattern: str) -> list[Path]:
     listed = subprocess.run(
         ["git", "ls-files", pattern], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    return [ROOT / name for name in listed.stdout.splitlines()]
+    return [ROOT / name for name in listed.stdout.splitlines() if not name.startswith("research/")]
 
 
 def prose(path: Path) -> str:

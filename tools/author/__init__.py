@@ -4,8 +4,11 @@
 |---|---|
 | quick.py | `make quick`: the tests of what changed |
 | quick.toml | its table: which tests a file asks for |
+| drawn.py | and the notebooks that show what a changed file draws |
 | outputs.py | `make outputs`: what the lessons print, and what the compiler makes of them |
 | record.py | `make record`: all measurements anew, on a GPU |
+| frozen.py | its results of the test kernels, which the simulator is compared with |
+| frozen_ncu.py | and what Nsight Compute counts of them |
 | sizes.py | its timelines of all kernels at three sizes |
 | figures.py | the README's pictures; its table, and that of docs/measurements.md |
 | house.py | the picture of the packages, in docs/house.md |
@@ -18,10 +21,9 @@
 | judges.py | `make judges`: all that ever judged the simulator, beside the last time |
 | suites.py | its suites of others |
 | programs.py | and whole programs of others |
+| planted.py | those with a planted fault each: what was found of them |
 | bench.py | `make bench`: how fast the course is here |
-| shapes.py | `matmul` beside cuBLAS, in shapes that are drawn |
-| hopper_sweep.py | many more plans for Hopper than `matmul` chooses from, timed |
-| hopper_fit.py | those to choose from, of such times |
+| problems.py | and random problems for `matmul` |
 | sittings.py | the minutes of each sitting |
 | short_ways.py | the evening of 90 minutes, and the core of eight sittings |
 | numbers.py | measured numbers in prose: bound to what cells print, and written anew |

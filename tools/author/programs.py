@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.golden import planted
 from tests.rules import ROOT
+from tools.author import planted
 from tools.author.suites import RIGHT, Verdicts
 
 SECONDS = 600

@@ -29,8 +29,8 @@ from tools.author import sizes
 ROOT = Path(__file__).resolve().parents[2]
 CELL_TIMEOUT = 600  # seconds
 AFTERWARDS = (
-    "tests.golden.record",  # results of the tests' and the lessons' kernels
-    "tests.golden.record_ncu",  # what Nsight Compute counts of them
+    "tools.author.frozen",  # results of the tests' and the lessons' kernels
+    "tools.author.frozen_ncu",  # what Nsight Compute counts of them
     "tools.author.outputs",  # the lessons, with the new record
     "tools.author.numbers",  # what their prose says of it
     "tools.author.figures",  # the README, docs/measurements.md

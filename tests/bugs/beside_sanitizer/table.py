@@ -6,9 +6,9 @@ from pathlib import Path
 
 import ptxsim
 from tests.bugs.beside_sanitizer.pairs import PAIRS, Pair
-from tests.bugs.beside_sanitizer.record import TOOLS
 
 RECORD = json.loads((Path(__file__).parents[2] / "golden" / "real_bugs_h200.json").read_text())
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SITES = {
     "DeepEP": "deepseek-ai/DeepEP", "DeepGEMM": "deepseek-ai/DeepGEMM", "CUTLASS": "NVIDIA/cutlass",
     "TransformerEngine": "NVIDIA/TransformerEngine", "FlashKDA": "MoonshotAI/FlashKDA", "Fuser": "NVIDIA/Fuser",

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import ptxsim
-from tests.golden import record_newer
 from tests.kernels.case import fingerprint, mismatch
 from tests.kernels.golden import load
-from tests.kernels.newer import CASES
+from tests.kernels.newer import CASES, FROZEN
 from tests.ptxsim.small_kernels import run
 from tests.ptxsim.test_kernels import assert_right, simulate
 
@@ -22,7 +21,7 @@ def test_it_gives_the_reference_and_no_report(case, seed):
 
 def test_it_gives_what_is_frozen():
     """Of cases that are frozen; each belongs to the source, launch and inputs of its case."""
-    frozen = load(record_newer.NAME)
+    frozen = load(FROZEN)
     for case in CASES if frozen else ():
         if case.name in frozen.cases:
             assert frozen.cases[case.name]["fingerprint"] == fingerprint(case), case.name
@@ -35,24 +34,6 @@ def test_it_gives_what_is_frozen():
 def test_its_reference_rejects_a_kernel_that_does_nothing(case):
     args = case.make()
     assert any(mismatch(case, index, array, args[index]) for index, array in case.reference(args).items())
-
-
-def test_what_is_recorded(monkeypatch, capsys):
-    """But for the GPU; a result that differs from its reference is not frozen."""
-    monkeypatch.setattr("sys.argv", ["record_newer.py", "--dry"])
-    some = [case for case in CASES if case.name in ("mma_tf32_tf32_k4_f32", "grid_sync", "elect_one")]
-    monkeypatch.setattr(record_newer, "CASES", some)
-    assert record_newer.main() == 0
-    assert "3 of 3 cases would be frozen" in capsys.readouterr().out
-    simulated = record_newer.run_simulated
-
-    def one_more(case):
-        arrays, text = simulated(case)
-        return {index: array + 1 for index, array in arrays.items()}, text
-
-    monkeypatch.setattr(record_newer, "run_simulated", one_more)
-    assert record_newer.main() == 1
-    assert "0 of 3" in capsys.readouterr().out
 
 
 MEETS = """#include <cooperative_groups.h>

@@ -17,7 +17,7 @@ from tests.kernels.micro_kernels import MICRO, Micro, fingerprint
 from tests.rules import ROOT, missing
 
 FILE = ROOT / "tests" / "golden" / "ncu_h100.json"
-HOW_TO_RECORD = "run `python tests/golden/record_ncu.py` on a machine with an H100"
+HOW_TO_RECORD = "run `python -m tools.author.frozen_ncu` on a machine with an H100"
 FROZEN = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {"kernels": {}}
 NCU = FROZEN["kernels"]
 LESSONS = FROZEN.get("lessons", {})

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tests.golden import planted
 from tests.rules import ROOT
+from tools.author import planted
 
 KNOWN = json.loads(planted.FROZEN.read_text(encoding="utf-8"))["programs"]
 NOT_FOUND = {"mask-of-a-convolution", "managed-vector-add", "rotated-matrix"}
@@ -49,6 +49,6 @@ def test_the_page_counts_what_is_found():
 
 
 def test_the_rows_of_the_pages():
-    """`python tests/golden/planted.py table` prints them."""
+    """`python -m tools.author.planted` prints them."""
     assert planted.rows() == (ROOT / "ptxsim/docs/planted.csv").read_text(encoding="utf-8")
     assert planted.sums() in (ROOT / "ptxsim/README.md").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ import ptxsim
 GOLDEN = Path(__file__).parents[2] / "golden"
 SOURCE = (GOLDEN / "kinds.cu").read_text(encoding="utf-8")
 SANITIZER = json.loads((GOLDEN / "kinds_h100.json").read_text(encoding="utf-8"))["reports"]
-"""Which of its tools report a kernel (tests/golden/record_kinds.sh)."""
+"""Which of its tools report a kernel (research/record_kinds.sh)."""
 GRIDS = {name: int(grid) for name, grid in re.findall(r"ROW\((\w+), ([12])\)", SOURCE)}
 CAUSES = {
     "proxy_store_no_fence": "missing-proxy-fence",

@@ -123,10 +123,3 @@ def test_blocks_that_wait_for_the_one_before(more):
     assert np.array_equal(sums, np.arange(150))
     # Those that wait let the one go first that they wait for: they look a few times for each block, not hundreds.
     assert report.counters.total.instructions < 10 * 150**2
-
-
-if __name__ == "__main__":
-    for number in (100, 250, 500, 1000, 2000):
-        begin = time.thread_time()
-        assert one_after_the_other(number)[0].ok
-        print(f"{number} blocks, each waits for the one before: {time.thread_time() - begin:.1f} s")

@@ -1,10 +1,9 @@
 """Random parallel programs in PTX: the simulator reports a race where the reference has one, and nowhere else.
 
-python -m tests.ptxsim.races.test_random_races 0 20000        these seeds
+`python -m research.random_races 0 20000` tries these seeds.
 """
 
 import re
-import sys
 
 import pytest
 
@@ -135,21 +134,3 @@ def test_random_programs_lack_proxy_fences_where_the_reference_says(first):
         seed: found for seed, program in programs.items() if (found := disagreement(program, run(program)))
     }
     assert not wrong, wrong
-
-
-def main(first: int, end: int) -> None:
-    kinds: dict[str, int] = {}
-    racy = wrong = 0
-    for seed in range(first, end):
-        program = program_of(seed)
-        racy += bool(Reference(program).races)
-        for s in program.statements:
-            kinds[s.kind] = kinds.get(s.kind, 0) + 1
-        if found := disagreement(program, run(program)):
-            wrong += 1
-            print(seed, found, flush=True)
-    print(f"{end - first} programs, {racy} of them with a race; {wrong} disagreements; statements: {kinds}")
-
-
-if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))

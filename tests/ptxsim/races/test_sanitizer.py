@@ -7,7 +7,6 @@ and they do not is no concern here: tests/ptxsim/races/test_mutants.py shows tha
 
 import json
 import re
-from collections import Counter
 from itertools import chain
 
 import pytest
@@ -22,9 +21,7 @@ from tests.ptxsim.races.mutate import Mutant, fingerprint, mutants
 from tests.rules import ROOT, missing
 
 FILE = ROOT / "tests" / "golden" / "sanitizer_h100.json"
-HOW_TO_RECORD = (
-    "run `python tests/golden/record_sanitizer.py` on a machine with an H100 and compute-sanitizer"
-)
+HOW_TO_RECORD = "run `python -m research.record_sanitizer` on a machine with an H100 and compute-sanitizer"
 FROZEN = json.loads(FILE.read_text(encoding="utf-8"))["mutants"] if FILE.is_file() else []
 
 
@@ -164,39 +161,3 @@ def test_there_are_enough_mutants():
     if not TABLE:
         missing(f"findings; {HOW_TO_RECORD}")
     assert sum(row["mutant"] != "unchanged" for row in TABLE) >= 60
-
-
-def summary() -> str:
-    """A table: mutants by rule, known-wrong kernels by kind, and how many of them each judge found."""
-    judged: dict[str, Counter] = {}
-    for row in TABLE:
-        case = case_of(row)
-        kind = f"known wrong: {case.kind}" if isinstance(case, WrongCase) else row["mutant"].split(":")[0]
-        count = judged.setdefault(kind, Counter())
-        ours = simulated(row)
-        count["kernels"] += 1
-        count["racecheck"] += bool(row["racecheck"] or row["hazards"])
-        count["memcheck"] += bool(row["memcheck"])
-        count["synccheck"] += bool(row["synccheck"])
-        count["initcheck"] += bool(row["initcheck"])
-        count["simulator"] += bool(ours.hazards)
-        count["wrong in the simulator"] += not ours.right
-    columns = [
-        "kernels",
-        "racecheck",
-        "memcheck",
-        "synccheck",
-        "initcheck",
-        "simulator",
-        "wrong in the simulator",
-    ]
-    rows = [
-        ["what", *columns],
-        ["---"] * (1 + len(columns)),
-        *([what, *(str(count[column]) for column in columns)] for what, count in judged.items()),
-    ]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-if __name__ == "__main__":
-    print(summary())

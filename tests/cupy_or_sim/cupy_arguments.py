@@ -1,11 +1,11 @@
 """What CuPy takes as a launch's arguments, sizes, names and options, case by case: cupy_arguments.json.
 
-    python tests/golden/cupy_arguments.py          on a machine with a GPU and CuPy; it needs this file alone
-    python tests/golden/cupy_arguments.py --dry    anywhere: the stand-in in place of CuPy, and nothing is written
+    python tests/cupy_or_sim/cupy_arguments.py          on a machine with a GPU and CuPy; it needs this file alone
+    python tests/cupy_or_sim/cupy_arguments.py --dry    anywhere: the stand-in in place of CuPy, and nothing is written
 
 Each case tells what became of what was handed over: "arrives" (the kernel has it as it was given), "misread" (taken,
 and the kernel has something else), "refused", or "crash" (the process ended). The file goes to the folder that the
-environment variable OUT names, else to this one. A case that ends the process, or the GPU's context, costs it alone.
+environment variable OUT names, else to ../golden. A case that ends the process, or the GPU's context, costs it alone.
 """
 
 import json
@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-FILE = "cupy_arguments.json"
+FILE = Path(__file__).parents[1] / "golden" / "cupy_arguments.json"
 Outcome = dict[str, str]
 Case = tuple[str, Callable[[ModuleType], str]]
 """A name, and what does it with CuPy or the stand-in and says "arrives" or "misread"; or raises."""
@@ -821,7 +821,7 @@ def main() -> int:
             print(name, "|", *each.values())
         return 0
     rows = ",\n".join(f"{json.dumps(name)}: {json.dumps(each)}" for name, each in found.items())
-    path = Path(os.environ.get("OUT") or Path(__file__).parent) / FILE
+    path = Path(os.environ.get("OUT") or FILE.parent) / FILE.name
     path.write_text(f'{{"provenance": {json.dumps(provenance(), indent=1)},\n"cases": {{\n{rows}\n}}}}\n')
     print(path)
     return 0

@@ -1,6 +1,6 @@
 """Time plans of `matmul` for Hopper GPUs, many more than its menu has.
 
-`python -m tools.author.hopper_sweep OUT [COUNT [SEED]]`
+`python -m research.matmul_sweep OUT [COUNT [SEED]]`
 
 For the problems of tune.py and COUNT others, drawn at random, it times the plans that the rule expects to be fastest
 among all that could be compiled.
@@ -25,9 +25,8 @@ from matmul.many import product
 from matmul.plans import Shape
 from matmul.ready import hopper_instance, kernel_of, ready
 from ptxsim.gpus import H100
-
-from .shapes import LARGE, arrays, check_near, cublas, drawn
-from .tune import SHAPES
+from research.matmul_shapes import LARGE, arrays, check_near, cublas, drawn
+from tools.author.tune import SHAPES
 
 NAMED = ((768, 768, 65536), (256, 5120, 13824), (12288, 64, 12288), (64, 8192, 1024), (1536, 1536, 1536))
 WIDTHS = {64: range(16, 257, 16), 128: range(32, 257, 16), 192: range(48, 193, 16)}

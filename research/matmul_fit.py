@@ -1,7 +1,7 @@
-"""Improve the menu of `matmul` for Hopper GPUs by timed plans: `python -m tools.author.hopper_fit MORE SWEEP...`
+"""Improve the menu of `matmul` for Hopper GPUs by timed plans: `python -m research.matmul_fit MORE SWEEP...`
 
 Prints the plans of matmul/hopper_plans.py with factors fitted anew, up to MORE others that gain most, and not those
-that are never chosen; and what the menu loses before and after. A SWEEP is a file of hopper_sweep.py; a problem that
+that are never chosen; and what the menu loses before and after. A SWEEP is a file of matmul_sweep.py; a problem that
 stands in several, or in one that is named twice, counts as often. What is chosen and was not timed counts as a little
 slower than what the menu chose before: sweep again with each new menu, until it is right about problems that it has
 not seen.

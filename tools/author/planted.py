@@ -1,12 +1,7 @@
-"""Public programs with a planted fault each (planted.toml): in `ptxsim run`, and for compute-sanitizer on a GPU.
+"""Public programs with a planted fault each (tests/golden/planted.toml): in `ptxsim run`, and what was found of them.
 
-    python tests/golden/planted.py prepare REPOSITORIES FOLDER    writes FOLDER/right, FOLDER/wrong, FOLDER/run.tsv
-    python tests/golden/planted.py ours FOLDER [NAME ...]         runs both in the simulator: FOLDER/ours.jsonl
-    python tests/golden/planted.py freeze FOLDER RESULTS          planted_h100.json, of both files
-    python tests/golden/planted.py table                          ptxsim/docs/planted.csv, and the table of its README
-
-REPOSITORIES holds a checkout of each as owner+name. On a machine with a GPU, `bash record_planted.sh FOLDER` reads
-FOLDER and writes FOLDER/results.jsonl.
+`python -m tools.author.planted` prints ptxsim/docs/planted.csv, and the table of its README. research/record_planted.py
+runs them anew.
 """
 
 from __future__ import annotations
@@ -26,8 +21,10 @@ from pathlib import Path
 from statistics import median
 from time import monotonic
 
-TABLE = Path(__file__).with_name("planted.toml")
-FROZEN = Path(__file__).with_name("planted_h100.json")
+from tests.rules import ROOT
+
+TABLE = ROOT / "tests" / "golden" / "planted.toml"
+FROZEN = TABLE.with_name("planted_h100.json")
 VERSIONS = "right", "wrong"
 BESIDE = (".cu", ".cuh", ".h", ".hpp", ".cpp", ".txt")
 """Of a program's folder, what is copied."""
@@ -117,21 +114,9 @@ def _include(fault: Fault) -> list[str]:
     return [f"include/{fault.repository.replace('/', '+')}/{each}" for each in fault.include]
 
 
-def ours(folder: Path, only: list[str]) -> None:
-    """A line of JSON for each run, as they come."""
-    for fault in [*faults(), *faults("spare")]:
-        if only and fault.short not in only:
-            continue
-        for version in VERSIONS:
-            row = {"program": fault.short, "version": version} | _ours(folder / version / fault.short, fault)
-            print(f"{fault.short} {version}: {row['status']} {row['seconds']} s {row['summary']}", flush=True)
-            with (folder / "ours.jsonl").open("a", encoding="utf-8") as out:
-                out.write(json.dumps(row) + "\n")
-
-
 def run(folder: Path, fault: Fault, version: str) -> dict:
     """What the simulator says of one program that was prepared, as it is frozen."""
-    return _of_ours(_ours(folder / version / fault.short, fault))
+    return of_ours(simulated(folder / version / fault.short, fault))
 
 
 def frozen() -> dict:
@@ -139,7 +124,7 @@ def frozen() -> dict:
     return json.loads(FROZEN.read_text(encoding="utf-8"))["programs"]
 
 
-def _ours(folder: Path, fault: Fault) -> dict:
+def simulated(folder: Path, fault: Fault) -> dict:
     include = [word for each in _include(fault) for word in ("-I", f"../../{each}")]
     report = folder / "report.json"
     report.unlink(missing_ok=True)
@@ -149,7 +134,7 @@ def _ours(folder: Path, fault: Fault) -> dict:
         done = subprocess.run(
             [*command, "--json", report.name, "--", *fault.arguments],
             cwd=folder,
-            env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -177,37 +162,9 @@ def _ours(folder: Path, fault: Fault) -> dict:
 
 TOOLS = "memcheck", "racecheck", "initcheck", "synccheck"
 LEAKS = {"Leaked", "never freed"}
-NO_REPORT = re.compile(r"COMPUTE-|Target application|Error: process|Warning: Maximum|\w+ SUMMARY")
-SHORT = re.compile(r"^(?:Error: |Warning: )|( of size| between| due to| at host| [\d,]+ bytes| \(error).*$")
 
 
-def freeze(folder: Path, results: Path) -> None:
-    """What each tool reports of each program, by kinds, into planted_h100.json. RESULTS has logs.tgz unpacked."""
-    rows = {fault.short: {version: {} for version in VERSIONS} for fault in [*faults(), *faults("spare")]}
-    for row in _lines(results / "results.jsonl"):
-        if row["tool"] in (*TOOLS, "plain"):
-            log = (results / row["version"] / row["program"] / f"{row['tool']}.log").read_text(
-                errors="replace"
-            )
-            kept = {"status": row["status"], "seconds": row["seconds"], "reports": _reports(log)}
-            rows[row["program"]][row["version"]][row["tool"]] = kept
-    for row in _lines(folder / "ours.jsonl"):
-        rows[row["program"]][row["version"]]["ptxsim"] = _of_ours(row)
-    machine = (results / "machine.txt").read_text(encoding="utf-8").splitlines()
-    FROZEN.write_text(json.dumps({"machine": machine, "programs": rows}, indent=1) + "\n", encoding="utf-8")
-
-
-def _lines(file: Path) -> list[dict]:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-
-
-def _reports(log: str) -> dict[str, int]:
-    """Kinds of what compute-sanitizer reports, and how many of each it prints (20 at most)."""
-    heads = re.findall(r"^========= (\S.*)$", log, re.M)
-    return dict(Counter(SHORT.sub("", SHORT.sub("", head)) for head in heads if not NO_REPORT.match(head)))
-
-
-def _of_ours(row: dict) -> dict:
+def of_ours(row: dict) -> dict:
     kinds = [kind for kind, _, _ in row["hazards"]] + ["stream-conflict"] * len(row["conflicts"])
     kinds += row["refused"] + ["never freed"] * row["leaks"]
     return {
@@ -261,12 +218,4 @@ def _shown(kinds: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    what, *rest = sys.argv[1:]
-    if what == "prepare":
-        prepare(Path(rest[0]), Path(rest[1]))
-    elif what == "ours":
-        ours(Path(rest[0]), rest[1:])
-    elif what == "freeze":
-        freeze(Path(rest[0]), Path(rest[1]))
-    else:
-        print(rows(), sums(), sep="\n")
+    print(rows(), sums(), sep="\n")

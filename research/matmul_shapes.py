@@ -1,4 +1,6 @@
-"""`matmul` beside cuBLAS on an H100, in shapes that nobody chose for it: `python -m tools.author.shapes SEED [COUNT]`.
+"""`matmul` beside cuBLAS on an H100, in shapes that nobody chose for it.
+
+`python -m research.matmul_shapes SEED [COUNT]`
 
 Prints the rows of docs/matmul_h100.csv, but for those of another H100: problems of tune.py, and COUNT more, drawn with
 the seed; and how fast large ones run on and on, with the watts. float16, A and B contiguous along K.
@@ -22,8 +24,7 @@ from matmul.given import allowed_lessons
 from matmul.hopper_plans import HopperPlan
 from matmul.matmul import planned
 from matmul.plans import Shape
-
-from .tune import SHAPES
+from tools.author.tune import SHAPES
 
 SIZES = (64, 16384)
 LARGE = ((4096, 4096, 4096), (8192, 8192, 8192), (16384, 4096, 4096))

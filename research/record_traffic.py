@@ -1,25 +1,22 @@
 """Measure what SMs move to and from L2 in a cycle on this machine's GPU, and freeze it: "traffic" in clock_h100.json.
 
-    python tests/golden/record_traffic.py
+    python -m research.record_traffic
 
 It needs CuPy and compute capability 9.0, and takes seconds. Each block has an SM and a region of its own, which stays
-in L2. The file goes to the folder that the environment variable OUT names, else next to this script.
+in L2. The file goes to the folder that the environment variable OUT names, else to tests/golden.
 """
 
 import json
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 from course_lib import OPTIONS, cp
 from cupy_or_sim import tensor_map
 from cupy_or_sim.device import HOPPER
+from tests.kernels.golden import FOLDER
 
-HERE = Path(__file__).parent
 SMS, TURNS, TRIES = 132, 16, 5
 ONE_BLOCK = 200 << 10  # bytes of shared memory, so that an SM has one block
 
@@ -94,7 +91,7 @@ def figures(launch) -> list[float]:
 
 
 def main() -> None:
-    path = HERE / "clock_h100.json"
+    path = FOLDER / "clock_h100.json"
     golden = json.loads(path.read_text())
     found = {
         f"stores, {name}, {blocks} SMs": figures(
@@ -110,7 +107,7 @@ def main() -> None:
     }
     for name, each in found.items():
         print(f"{name:32} {each[0]:6.1f} {each[1]:6.1f}")
-    target = Path(os.environ.get("OUT", HERE)) / path.name
+    target = Path(os.environ.get("OUT", FOLDER)) / path.name
     target.write_text(json.dumps(golden, indent=1) + "\n")
 
 

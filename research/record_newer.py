@@ -1,10 +1,10 @@
 """Run the kernels of tests/kernels/newer.py on this machine's GPU and freeze the results: newer_h100.npz and .json.
 
-    python tests/golden/record_newer.py            on an H100, with CuPy
-    python tests/golden/record_newer.py --dry      anywhere: the simulator in place of the GPU, and nothing is written
+    python -m research.record_newer            on an H100, with CuPy
+    python -m research.record_newer --dry      anywhere: the simulator in place of the GPU, and nothing is written
 
 Each result is first compared with the NumPy reference; what fails is not frozen, and is listed last. The files go to
-the folder that the environment variable OUT names, else to this one.
+the folder that the environment variable OUT names, else to tests/golden.
 """
 
 import os
@@ -13,14 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from tests.golden.record import provenance, run_on_gpu
 from tests.kernels.case import Case, array_of, fingerprint, mismatch
-from tests.kernels.golden import Golden, entry, key, save
-from tests.kernels.newer import CASES
+from tests.kernels.golden import FOLDER, Golden, entry, key, save
+from tests.kernels.newer import CASES, FROZEN
+from tools.author.frozen import provenance, run_on_gpu
 
-NAME = "newer_h100"
 Runs = tuple[dict[int, np.ndarray], str]
 
 
@@ -56,7 +53,7 @@ def main() -> int:
         golden.cases[case.name] = entry(case, case.outputs(), text, fingerprint(case))
         golden.arrays.update({key(case.name, index): arrays[index] for index in case.outputs()})
     if not dry:
-        save(Path(os.environ.get("OUT") or Path(__file__).parent), golden, NAME)
+        save(Path(os.environ.get("OUT") or FOLDER), golden, FROZEN)
     print(f"{len(golden.cases)} of {len(CASES)} cases {'would be ' if dry else ''}frozen")
     for failure in failures:
         print("FAILED", failure)

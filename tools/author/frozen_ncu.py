@@ -1,10 +1,10 @@
 """Profile the micro-kernels and the lessons' kernels with Nsight Compute on this machine's GPU and freeze what it
 counts: ncu_h100.json.
 
-    python tests/golden/record_ncu.py
+    python -m tools.author.frozen_ncu
 
 It needs CuPy and `ncu`. Metrics that this ncu does not know are left out. The file goes to the folder that the
-environment variable OUT names, else next to this script; ncu's own tables go to OUT only.
+environment variable OUT names, else to tests/golden; ncu's own tables go to OUT only.
 """
 
 import csv
@@ -16,14 +16,13 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 from course_lib.measure.ncu import find
-from tests.golden.record import provenance
 from tests.kernels.case import Case
 from tests.kernels.case import fingerprint as case_fingerprint
+from tests.kernels.golden import FOLDER
 from tests.kernels.lesson_cases import LESSON_CASES, lesson_case
 from tests.kernels.micro_kernels import MICRO, Micro, fingerprint
+from tools.author.frozen import provenance
 
 PARTS = 3  # ncu runs of micro-kernels; one that fails does not take the others with it
 LESSONS = PARTS  # the number of the run of lesson kernels
@@ -123,7 +122,7 @@ def profile(ncu: str, metrics: list[str], part: int) -> str:
     sums = ",".join(name for name in metrics if name.endswith(".sum"))
     for chosen in (["--metrics", ",".join(metrics)], ["--metrics", sums, "--section", "SourceCounters"]):
         command = [ncu, "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", *chosen]
-        command += [sys.executable, __file__, str(part)]
+        command += [sys.executable, "-m", __spec__.name, str(part)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
         except subprocess.TimeoutExpired:
@@ -174,7 +173,7 @@ def main() -> int:
         launch_all(part)  # compiles, and would show an error without ncu around it
     metrics = known_metrics(ncu)
     counted: dict[str, dict] = {}
-    out = Path(os.environ.get("OUT") or Path(__file__).parent)
+    out = Path(os.environ.get("OUT") or FOLDER)
     out.mkdir(parents=True, exist_ok=True)
     for part in parts:
         table = profile(ncu, metrics, part)

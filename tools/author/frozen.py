@@ -1,10 +1,10 @@
 """Run every test kernel on this machine's GPU and freeze the results: h100.npz and h100.json.
 
-    python tests/golden/record.py
+    python -m tools.author.frozen
 
 It needs CuPy and NumPy. What is frozen already and has not changed since stays, if GPU, driver and versions are the
 same; `--all` runs everything again. The results are checked against the NumPy references first; what fails is not
-frozen, and is listed last. The files go to the folder that the environment variable OUT names, else to this one.
+frozen, and is listed last. The files go to the folder that the environment variable OUT names, else to tests/golden.
 """
 
 import datetime
@@ -17,15 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 from cupy_or_sim.tensor_maps import encoded
 from ptxsim import TensorMap
 from tests.kernels import instruction_cases
 from tests.kernels.adapt import from_instruction
 from tests.kernels.case import Case, array_of, fingerprint, mismatch, same_text
 from tests.kernels.cases import CASES
-from tests.kernels.golden import Golden, entry, key, load, save
+from tests.kernels.golden import FOLDER, Golden, entry, key, load, save
 from tests.kernels.lesson_cases import LESSON_CASES, lesson_case
 
 TIMEOUT = 60  # seconds for one case, the compilation included
@@ -179,7 +177,7 @@ def main() -> int:
     in_order = {case.name: golden.cases[case.name] for case in cases if case.name in golden.cases}
     golden = Golden(facts, in_order, golden.arrays)
 
-    folder = Path(os.environ.get("OUT") or Path(__file__).parent)
+    folder = Path(os.environ.get("OUT") or FOLDER)
     save(folder, golden)
     size = (folder / "h100.npz").stat().st_size
     print(f"{len(golden.cases)} of {len(cases)} cases frozen, {size} bytes")

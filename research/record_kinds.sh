@@ -1,6 +1,6 @@
 #!/bin/bash
 # compute-sanitizer on each kernel of kinds.cu, on an H100: table.md and logs.txt in the folder OUT. Two minutes.
-here=$(cd "$(dirname "$0")" && pwd); work=$(mktemp -d); cd "$work"; : "${OUT:=$work}"
+here=$(cd "$(dirname "$0")/../tests/golden" && pwd); work=$(mktemp -d); cd "$work"; : "${OUT:=$work}"
 san=$(command -v compute-sanitizer) || { echo "compute-sanitizer and nvcc must be on PATH"; exit 1; }
 timeout 90 nvcc -std=c++17 -gencode arch=compute_90a,code=sm_90a -lineinfo -o kinds "$here/kinds.cu" > "$OUT/compile.txt" 2>&1 || { cat "$OUT/compile.txt"; exit 1; }
 names=$(grep -o 'ROW([a-z_]*, [12])' "$here/kinds.cu" | sed 's/ROW(//; s/,.*//')

@@ -1,10 +1,10 @@
 """Run mutants of the test kernels, and the known-wrong ones, under compute-sanitizer on a GPU; freeze what it finds.
 
-    python tests/golden/record_sanitizer.py select SUSPECTS     chooses them, in the simulator; needs no GPU
-    python tests/golden/record_sanitizer.py record SUSPECTS     needs CuPy and `compute-sanitizer`
+    python -m research.record_sanitizer select SUSPECTS     chooses them, in the simulator; needs no GPU
+    python -m research.record_sanitizer record SUSPECTS     needs CuPy and `compute-sanitizer`
 
 SUSPECTS is a file of JSON between the two. What would hang is left out; rows of kernels that are as they were stay. The
-result, sanitizer_h100.json, goes to the folder that the environment variable OUT names, else next to this script.
+result, sanitizer_h100.json, goes to the folder that the environment variable OUT names, else to tests/golden.
 """
 
 import gzip
@@ -20,17 +20,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from tests.golden.record import on_gpu, provenance
 from tests.kernels import hopper_lessons
 from tests.kernels.case import Case, WrongCase, array_of, mismatch
 from tests.kernels.cases import HOPPER, WRONG
+from tests.kernels.golden import FOLDER
 from tests.kernels.to_mutate import by_name, groups
 from tests.ptxsim.races import mutate_hopper
 from tests.ptxsim.races.mutate import RULES, Mutant, fingerprint, mutants
+from tools.author.frozen import on_gpu, provenance
 
-FILE = Path(__file__).parent / "sanitizer_h100.json"
+FILE = FOLDER / "sanitizer_h100.json"
 TOOLS = {  # racecheck twice: pairs of places, and single hazards with their kind (too many to print them all)
     "racecheck": ["--tool", "racecheck", "--racecheck-report", "analysis", "--print-limit", "1000"],
     "hazards": ["--tool", "racecheck", "--racecheck-report", "hazard", "--print-limit", "400"],

@@ -1,4 +1,4 @@
-"""Run the pairs on a GPU, alone and under compute-sanitizer's tools: `python -m tests.bugs.beside_sanitizer.record`.
+"""Run the pairs on a GPU, alone and under compute-sanitizer's tools: `python -m research.record_real_bugs`.
 
 Needs CuPy and `compute-sanitizer`; about three minutes. Writes real_bugs_<gpu>.json to the folder that the environment
 variable OUT names, else to tests/golden. One launch: `... record NAME faulty|fixed [TIMES]`.
@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from tests.bugs.beside_sanitizer.pairs import PAIRS, Pair
+from tests.bugs.beside_sanitizer.table import TOOLS
+from tests.kernels.golden import FOLDER
 
-TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 TIMES = 200
 """Launches of a form without a tool."""
 SECONDS = 40
@@ -112,7 +113,7 @@ def main() -> None:
         "sanitizer": version[1] if version else "",
         "cupy": cupy.__version__,
     }
-    folder = Path(os.environ.get("OUT") or Path(__file__).parents[2] / "golden")
+    folder = Path(os.environ.get("OUT") or FOLDER)
     short = gpu.lower().replace("nvidia ", "").split()[0]
     file = folder / f"real_bugs_{short}.json"
     file.write_text(json.dumps({"made": made, "pairs": pairs}, indent=1) + "\n")
