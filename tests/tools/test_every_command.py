@@ -208,7 +208,7 @@ def test_commands_write_what_stands_there(copy):
     said = copy.types(sys.executable, "-c", ONE_AFTER_THE_OTHER.format(typed))
     ended = dict(re.findall(r"^(\S+) ended with (\d)$", said, re.MULTILINE))
     assert ended == {each.split()[0]: "0" for each in WRITERS} | dict.fromkeys(on_a_gpu, "2")
-    assert "ada" in said and "without the optional parts" in said and said.count("GPU") >= len(on_a_gpu)
+    assert "ada" in said and "|lesson|sitting 1|" in said and said.count("GPU") >= len(on_a_gpu)
     assert copy.changed() == []
 
 
