@@ -13,9 +13,9 @@ services    when units of the SM work for it
 """
 
 from .block import BlockCycles, Issue, block_cycles
+from .core import REASONS
 from .measured import calibrated
 from .model import LaunchCycles, launch_cycles
-from .sm import REASONS
 from .walk import Untraceable
 
 __all__ = [

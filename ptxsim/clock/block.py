@@ -11,38 +11,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from math import floor
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from ..compiler.disassembly import SassInstruction
 from ..gpus import Gpu
 from ..kernel import Kernel
-from .costs import (
-    AWAIT,
-    BARRIER,
-    BULK,
-    BULK_STORE,
-    COPIES_WAIT,
-    COPY,
-    FMA,
-    LOAD,
-    PRODUCT,
-    PRODUCTS_WAIT,
-    SHARED,
-    STORE,
-    TENSOR,
-    Op,
-)
+from .core import Op, Use
 from .model import EDGE, FEW, Setting, Warp, first_k_tile, loops, setting
+from .operations import Await, Bulk, Sync
 from .services import Spans, spans_of
 from .sm import Stream, run
-
-Use = Literal["copy", "wait", "barrier", "math", "store", "shared", ""]
-"""What an instruction is for: to bring data from global memory, to wait for them, to wait for other warps, to multiply,
-to bring data to global memory; to load or to store in shared memory; none of these."""
-_USES: dict[int, Use] = {
-    COPY: "copy", BULK: "copy", LOAD: "copy", COPIES_WAIT: "wait", AWAIT: "wait", BARRIER: "barrier",
-    PRODUCT: "math", PRODUCTS_WAIT: "math", STORE: "store", BULK_STORE: "store", SHARED: "shared",
-}  # fmt: skip
 
 K_TILES = 64, 32, 16, 8
 """K-tiles of the block, in each of its tiles of C: the first of these that are not too many instructions. A ring of
@@ -131,7 +109,7 @@ class _Walks:
     @cached_property
     def numbers(self) -> list[list[int]]:
         """For each instruction of each warp the number of its k-tile."""
-        copied = {op.barrier[0] for ops in self.whole for op in ops if op.kind == BULK}
+        copied = {op.mbarrier for ops in self.whole for op in ops if isinstance(op, Bulk)}
         if copied:
             return [_by_mbarriers(ops, copied) for ops in self.whole]
         return [self._by_turns(*both) for both in zip(self.short, self.whole)]
@@ -147,9 +125,9 @@ class _Walks:
 
 def _by_mbarriers(ops: list[Op], copied: set[int]) -> list[int]:
     """A k-tile begins where a warp waits for its copies; or, if it never does, where it waits before it copies."""
-    waits = [op.kind == AWAIT and op.barrier[0] in copied for op in ops]
+    waits = [isinstance(op, Await) and op.mbarrier in copied for op in ops]
     if not any(waits):
-        waits = [op.kind == AWAIT for op in ops]
+        waits = [isinstance(op, Await) for op in ops]
     return [number - 1 for number in accumulate(waits)]
 
 
@@ -166,7 +144,8 @@ def _issues(ops: list[Op], times: list[float], numbers: list[int]) -> tuple[Issu
     """Of a warp. A warp is at an instruction from the issue of the one before it on; behind a barrier, from when that
     let it go."""
     ends = [
-        after if op.kind == BARRIER else time for op, time, after in zip(ops, times, [*times[1:], times[-1]])
+        after if isinstance(op, Sync) else time
+        for op, time, after in zip(ops, times, [*times[1:], times[-1]])
     ]
     begins = [0.0, *ends[:-1]]
     return tuple(
@@ -181,9 +160,9 @@ def _uses(ops: list[Op]) -> list[Use]:
     asked: set[int] = set()  # scoreboards that an answer clears
     for op in ops:
         waits = asked.intersection(op.waits)
-        uses.append("wait" if waits else "math" if op.pipe in (FMA, TENSOR) else _USES.get(op.kind, ""))
+        uses.append("wait" if waits else op.use)
         asked -= waits
-        if op.kind == AWAIT:
+        if isinstance(op, Await):
             asked.add(op.sets)
     return uses
 

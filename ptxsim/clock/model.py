@@ -19,11 +19,14 @@ from ..compiler.disassembly import SassInstruction
 from ..gpus import H100, SECTOR, Gpu
 from ..kernel import Kernel, literals, machine_code
 from ..occupancy import launch_resources
-from .costs import AWAIT, BRANCH, OF_AN_H100, Costs, Op, op_of, pipe_of
+from .core import Op
+from .costs import Costs
+from .instructions import ops_of
 from .measured import costs_of, gpu_of
-from .operands import Decoded
+from .memory import ARRAY, Rates
+from .operations import Arithmetic, Await, Branch, Passing
 from .registers import Triple
-from .sm import ARRAY, Played, Rates, Spent, Stream, run
+from .sm import Played, Spent, Stream, run
 from .walk import Step, constants_of, parameters_at, walk_block
 
 BLOCK_START = (
@@ -220,23 +223,6 @@ def triple(size: Sequence[int]) -> Triple:
     return x, y, z
 
 
-def ops_of(steps: Sequence[Step], known: dict[tuple, Op], costs: Costs = OF_AN_H100) -> list[Op]:
-    """What an SM plays of a walk; `known`: what was made for other warps of the block."""
-    found: list[Op] = []
-    before: dict[int, Decoded] = {}
-    for step in steps:
-        decoded = step.decoded
-        pipe = pipe_of(decoded)
-        last = before.get(pipe)
-        key = (id(decoded), id(last), step.access, step.executes, step.taken)
-        op = known.get(key)
-        if op is None:
-            op = known[key] = op_of(decoded, last, step.access, step.executes, step.taken, costs)
-        before[pipe] = decoded
-        found.append(op)
-    return found
-
-
 def parameters(kernel: Kernel, args: Sequence, arch: str = "sm_90") -> list[tuple[int, bytes]]:
     """Where each parameter lies, and its bytes. What is no number gets an address of its own."""
     found, offset, address = [], 0, ARRAY * SECTOR
@@ -308,7 +294,7 @@ def works(walked: Callable[[int], list[list[Op]]], k_tiles: int, resident: int) 
 
 def loops(short: list[list[Op]], long: list[list[Op]], few: int, more: int) -> list[Warp]:
     """Where the k-tiles of each warp's main loop begin, by walks with `few` of them and with `more` than these."""
-    mbarriers = any(op.kind == AWAIT for ops in long for op in ops)
+    mbarriers = any(isinstance(op, Await) for ops in long for op in ops)
     return [main_loop(both[1]) if mbarriers else _warp(*both, few, more) for both in zip(short, long)]
 
 
@@ -317,10 +303,15 @@ def first_k_tile(short: list[Op], long: list[Op], few: int, more: int) -> tuple[
     them before the walks part."""
     tile = (len(long) - len(short)) / more
     pairs = enumerate(zip(short, long))
-    parted = next(
-        (at for at, (one, other) in pairs if one.at != other.at or one.kind != other.kind), len(short)
-    )
+    parted = next((at for at, both in pairs if _part(*both)), len(short))
     return max(parted - few * tile, 0.0), tile
+
+
+def _part(one: Op, other: Op) -> bool:
+    """Whether two walks are at different instructions here, or do other things with one. Arithmetic that no lane does
+    is no difference, nor what only passes."""
+    both = (Op if isinstance(op, Arithmetic | Passing) else type(op) for op in (one, other))
+    return one.at != other.at or len(set(both)) > 1
 
 
 def _warp(short: list[Op], long: list[Op], few: int, more: int) -> Warp:
@@ -332,12 +323,16 @@ def _warp(short: list[Op], long: list[Op], few: int, more: int) -> Warp:
 def main_loop(long: list[Op]) -> Warp:
     """Of a kernel with mbarriers, whose first and last k-tiles are of other instructions: the branch that goes back
     most often ends a k-tile. As many of them as come out even: behind the last one comes the slot of the first."""
-    back = [at for at, (one, after) in enumerate(pairwise(long)) if one.kind == BRANCH and after.at < one.at]
+    back = [
+        at for at, (one, after) in enumerate(pairwise(long)) if isinstance(one, Branch) and after.at < one.at
+    ]
     if not back:
         return Warp(long, ())
     of_loop, _ = Counter(long[at].at for at in back).most_common(1)[0]
     begins = [at + 1 for at in back if long[at].at == of_loop]
-    waits = [next((op.barrier[0] for op in long[at:] if op.kind == AWAIT), None) for at in begins[: RING + 1]]
+    waits = [
+        next((op.mbarrier for op in long[at:] if isinstance(op, Await)), None) for at in begins[: RING + 1]
+    ]
     even = [turn for turn, slot in enumerate(waits) if slot == waits[0]]
     return Warp(long, tuple(begins[: (even[-1] or FEW) + 1]))
 

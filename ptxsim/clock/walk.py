@@ -17,7 +17,7 @@ from ..compiler.disassembly import SassInstruction
 from ..gpus import SECTOR, WARP
 from ..observe.counters import NO_LANE, shared_wavefronts
 from .arithmetic import HANDLERS
-from .costs import SECTORS, Access
+from .costs import SECTORS
 from .operands import TRUE, ZERO_REGISTER, Decoded, decode
 from .registers import LANES, Constants, Place, Registers, Triple, Value, one
 
@@ -42,6 +42,25 @@ BRANCHES = frozenset(["BRA", "CALL"])
 
 class Untraceable(ValueError):
     """A branch or an address depends on data, or an instruction is not known here."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """What the walk found of an instruction: wavefronts in shared memory or L1, and the sectors of global memory, which
+    are numbered, and its lines; or which barrier, and for how many warps (0: all), as in `Op`; bytes that an mbarrier
+    expects or a bulk copy brings, or that are stored in shared memory; of a store the sectors that it writes in part,
+    of arrivals those at another block's mbarrier."""
+
+    wavefronts: int = 0
+    sectors: tuple[int, ...] = ()
+    barrier: tuple[int, int] = (0, 0)
+    size: int = 0
+    parts: int = 0
+
+    @property
+    def lines(self) -> int:
+        """Of 128 bytes."""
+        return len({sector // SECTORS for sector in self.sectors})
 
 
 @dataclass(frozen=True)

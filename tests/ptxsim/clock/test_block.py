@@ -10,12 +10,12 @@ from course_lib import Gemm, lesson_kernel
 from course_lib.check.job import Job
 from course_lib.measure import model
 from ptxsim import BlockCycles
-from ptxsim.clock.costs import COPY, EXIT, FMA, NO_PIPE, PRODUCT, SHARED, STORE, Op
+from ptxsim.clock.costs import FMA
+from ptxsim.clock.memory import Rates
+from ptxsim.clock.operations import Copy, Exit, Math, Product, Shared, Store
 from ptxsim.clock.services import PAUSE, spans_of
-from ptxsim.clock.sm import Rates, Stream, run
+from ptxsim.clock.sm import Stream, run
 from tests.sample import one_in
-
-NONE = (0, 0)
 
 
 @cache
@@ -23,10 +23,6 @@ def block_of(notebook: str, name: str, K: int = 4096) -> BlockCycles:
     kernel, launch = lesson_kernel(notebook, name)
     dtype = "float16" if notebook > "04" else "float32"
     return model.block_by_machine_code(Job(kernel, Gemm(4096, 4096, K, dtype), launch))
-
-
-def op(kind: int, pipe: int = NO_PIPE, **more) -> Op:
-    return Op(0, pipe, kind, 1, False, (), -1, -1, NONE, NONE, **more)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +71,7 @@ def test_the_oldest_of_an_sms_blocks_is_ahead_of_the_mean():
 
 
 def test_a_play_ends_with_the_block_that_is_shown():
-    work, end = [op(0, FMA, interval=2.0)] * 100, op(EXIT)
+    work, end = [Math(pipe=FMA, interval=2.0)] * 100, Exit()
     round_and_round = Stream(work, 1, loop=(0, 100))
     shown = Stream([*work, end], 0)
     assert run([shown, round_and_round], shown=0).ends[0] < 220
@@ -83,10 +79,10 @@ def test_a_play_ends_with_the_block_that_is_shown():
 
 def test_a_unit_works_when_it_is_asked_and_for_one_after_the_other():
     rates = replace(Rates(), l2_bytes=32.0, store_bytes=16.0)
-    shared, copy = op(SHARED, amount=8.0), op(COPY, amount=2.0, sectors=(0, 1, 2, 3))
+    shared, copy = Shared(wavefronts=8.0), Copy(wavefronts=2.0, sectors=(0, 1, 2, 3))
     spans = spans_of([[shared, shared, copy]], [[0.0, 2.0, 100.0]], rates)
     assert spans == {"shared memory": [(0, 16), (100, 102)], "L2": [(100, 104)]}
-    product, store = op(PRODUCT, interval=128.0), op(STORE, amount=1.0, latency=4.0)
+    product, store = Product(cycles=128.0), Store(wavefronts=1.0, written=4.0)
     spans = spans_of([[product, store], [product]], [[0.0, 10.0], [0.0]], rates)
     assert spans["tensor cores"] == [(0, 128)], "of the first sub-core, where the second warp is not"
     assert spans["stores"] == [(10, 18)]

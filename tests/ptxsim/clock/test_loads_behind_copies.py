@@ -6,8 +6,9 @@ import pytest
 
 from cupy_or_sim.simulate import compiled
 from ptxsim import machine_code
-from ptxsim.clock.model import ops_of
-from ptxsim.clock.sm import Rates, Stream, run
+from ptxsim.clock.instructions import ops_of
+from ptxsim.clock.memory import Rates
+from ptxsim.clock.sm import Stream, run
 from ptxsim.clock.walk import constants_of, walk_block
 from tests.golden import record_loads_behind_copies as record
 from tests.ptxsim.clock.points import measured, named, table

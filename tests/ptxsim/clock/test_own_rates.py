@@ -10,10 +10,12 @@ import ptxsim
 from course_lib import OPTIONS, lesson_kernel
 from cupy_or_sim.simulate import compiled
 from ptxsim.clock import measured
-from ptxsim.clock.costs import ARITHMETIC, EXIT, FMA, NO_PIPE, OF_AN_H100, Op
+from ptxsim.clock.costs import FMA, OF_AN_H100
 from ptxsim.clock.measured import FORMULAS, calibrated, costs_of, gpu_of
+from ptxsim.clock.memory import Rates
 from ptxsim.clock.model import LAUNCH_US
-from ptxsim.clock.sm import Rates, Stream, run
+from ptxsim.clock.operations import Exit, Math
+from ptxsim.clock.sm import Stream, run
 from ptxsim.gpus import H100, file_name, find_gpu
 from tests.rules import ROOT
 from tests.sample import one_in
@@ -133,9 +135,7 @@ def test_without_a_file_published_rates_have_to_do_or_it_says_what_is_missing(ra
 
 
 def test_a_sub_core_with_one_half_of_the_fma_units_takes_one_ffma_in_two_cycles():
-    fma = Op(0, FMA, ARITHMETIC, 1, False, (), -1, -1, (0, 0), (0, 0), interval=2.0)
-    end = Op(999, NO_PIPE, EXIT, 1, False, (), -1, -1, (0, 0), (0, 0))
-    streams = [Stream([*[fma] * 64, end], 0)]
+    streams = [Stream([*[Math(pipe=FMA, interval=2.0)] * 64, Exit()], 0)]
     assert [run(streams, Rates(costs=replace(OF_AN_H100, fma_halves=halves))).end for halves in (2, 1)] == [
         pytest.approx(65, abs=1),
         pytest.approx(128, abs=1),

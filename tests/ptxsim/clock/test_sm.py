@@ -1,7 +1,7 @@
 """The SM at work: what small streams of instructions take, and the small kernels of `make calibrate` beside a GPU."""
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 
 import numpy as np
@@ -9,46 +9,39 @@ import pytest
 
 from course_lib import OPTIONS
 from ptxsim.clock import costs
-from ptxsim.clock.costs import (
-    ALU,
-    ARITHMETIC,
-    AWAIT,
-    BARRIER,
-    BRANCH,
-    BULK,
-    BULK_STORE,
-    COMMIT,
-    COPIES_WAIT,
-    COPY,
-    EXIT,
-    FMA,
-    HEAVY,
-    INIT,
-    LOAD,
-    MEMORY,
-    NO_PIPE,
-    SECTORS,
-    SHARED,
-    SIGNAL,
-    TENSOR,
-    Op,
-)  # fmt: skip
-from ptxsim.clock.model import main_loop, ops_of
-from ptxsim.clock.sm import (
-    ARRAY,
+from ptxsim.clock.core import (
     FOR_BANKS,
     FOR_BARRIER,
     FOR_GLOBAL,
     FOR_QUEUE,
     FOR_TURN,
     ISSUES,
-    OPEN_ROW,
-    OTHER_ROW,
     REASONS,
-    Rates,
-    Stream,
-    run,
+    Op,
 )
+from ptxsim.clock.costs import ALU, FMA, HEAVY, SECTORS, TENSOR
+from ptxsim.clock.instructions import ops_of
+from ptxsim.clock.memory import ARRAY, OPEN_ROW, OTHER_ROW, Rates
+from ptxsim.clock.model import main_loop
+from ptxsim.clock.operations import (
+    Arithmetic,
+    Await,
+    Branch,
+    Bulk,
+    BulkStore,
+    Commit,
+    CopiesWait,
+    Copy,
+    Exit,
+    Init,
+    Load,
+    Math,
+    Shared,
+    Signal,
+    Sync,
+    Wide,
+)
+from ptxsim.clock.sm import Stream, run
 from ptxsim.clock.walk import constants_of, walk_block
 from ptxsim.compiler import nvrtc
 from ptxsim.compiler.disassembly import instructions_of
@@ -56,12 +49,18 @@ from tests.rules import ROOT
 from tests.sample import one_in
 from tools.calibrate.small import SMALL
 
-NONE = (0, 0)
-END = Op(999, NO_PIPE, EXIT, 1, False, (), -1, -1, NONE, NONE)
+END = Exit(at=999)
+FFMA = Math(pipe=FMA, interval=2.0)
+LOADS_4 = Shared(sets=0, interval=8.0, latency=29.0, wavefronts=4)
+"""From shared memory, four registers of a lane."""
 
 
-def op(pipe=NO_PIPE, kind=ARITHMETIC, stall=1, waits=(), sets=-1, reads=NONE, **more) -> Op:
-    return Op(0, pipe, kind, stall, False, waits, sets, -1, more.pop("hits", reads), reads, **more)
+def waits_for(scoreboard: int) -> Op:
+    return Op(waits=(scoreboard,))
+
+
+def load(*sectors: int, wavefronts: int = 1) -> Load:
+    return Load(sets=2, interval=4.0, wavefronts=wavefronts, sectors=sectors)
 
 
 def cycles(*ops: Op, warps: int = 1) -> float:
@@ -69,50 +68,48 @@ def cycles(*ops: Op, warps: int = 1) -> float:
 
 
 def test_a_warp_issues_when_its_stall_is_over():
-    assert cycles(op(), op()) == 3
-    assert cycles(op(stall=5), op()) == 7
+    assert cycles(Op(), Op()) == 3
+    assert cycles(Op(stall=5), Op()) == 7
 
 
 def test_warps_of_a_sub_core_share_its_issue_and_its_pipes():
-    fma = op(FMA, interval=2.0)
-    assert cycles(*[fma] * 64) == 65
-    assert cycles(*[fma] * 64, warps=4) == 65, "four sub-cores"
-    assert cycles(*[fma] * 64, warps=8) == pytest.approx(130, abs=2)
-    assert cycles(*[op(ALU, interval=2.0)] * 64) == pytest.approx(128, abs=2)
-    assert cycles(*[op(TENSOR, interval=6.15)] * 64) == pytest.approx(64 * 6.15, abs=7)
+    assert cycles(*[FFMA] * 64) == 65
+    assert cycles(*[FFMA] * 64, warps=4) == 65, "four sub-cores"
+    assert cycles(*[FFMA] * 64, warps=8) == pytest.approx(130, abs=2)
+    assert cycles(*[Arithmetic(pipe=ALU, interval=2.0)] * 64) == pytest.approx(128, abs=2)
+    assert cycles(*[Math(pipe=TENSOR, interval=6.15)] * 64) == pytest.approx(64 * 6.15, abs=7)
 
 
 def test_a_product_of_64_bits_takes_the_issue_longer_and_the_warp_s_own_stall_begins_behind():
-    wide = op(HEAVY, interval=4.0, issue=3, stall=4)
-    assert cycles(wide, op()) == 3 - 1 + 4 + 2
+    wide = Wide(pipe=HEAVY, interval=4.0, stall=4)
+    assert cycles(wide, Op()) == 3 - 1 + 4 + 2
     others = [Stream([END], 0)] * 3
-    played = run([Stream([wide, END], 0), *others, Stream([op(), op(), END], 0, (0, 1))])
+    played = run([Stream([wide, END], 0), *others, Stream([Op(), Op(), END], 0, (0, 1))])
     assert np.diff(played.times[4]) == 1 and played.times[4][0] == 3
-    played = run([Stream([wide] * 20 + [END], 0), *others, Stream([op(stall=2)] * 60 + [END], 0)])
+    played = run([Stream([wide] * 20 + [END], 0), *others, Stream([Op(stall=2)] * 60 + [END], 0)])
     assert played.spent[0, FOR_BANKS] > 20, "the other warp could go"
 
 
 def test_loads_leave_the_line_for_memory_in_time_however_long_l1_is_busy():
     """Three sub-cores keep it busy for long; the fourth one's loads make room for each other all the same."""
-    busy = [op(MEMORY, SHARED, interval=4.0, latency=100.0, amount=100)] * 4
-    loads = [op(MEMORY, LOAD, interval=4.0, amount=1, sectors=(1,))] * 40
+    busy = [Shared(interval=4.0, latency=100.0, wavefronts=100)] * 4
+    loads = [load(1)] * 40
     others = [Stream([*busy, END], 0)] * 3
-    played = run([Stream([op(stall=10), *loads, END], 0, tuple(range(1, 41))), *others])
+    played = run([Stream([Op(stall=10), *loads, END], 0, tuple(range(1, 41))), *others])
     assert np.diff(played.times[0]).max() <= 4
 
 
 def test_a_pair_of_registers_is_not_read_where_a_load_reads_its_address():
-    load = op(MEMORY, LOAD, interval=4.0, amount=1, sectors=(1,))
-    single, pair = (op(HEAVY, interval=4.0, issue=3, pair=pair) for pair in (False, True))
-    assert cycles(load, pair) == cycles(load, single) + 1
-    assert cycles(load, op(), pair) == cycles(load, op(), single)
+    single, pair = (Wide(pipe=HEAVY, interval=4.0, pair=pair) for pair in (False, True))
+    assert cycles(load(1), pair) == cycles(load(1), single) + 1
+    assert cycles(load(1), Op(), pair) == cycles(load(1), Op(), single)
 
 
 def test_a_warp_that_waits_for_its_registers_keeps_its_turn():
     """Two warps of a sub-core: the second one's free registers do not let it in between."""
-    crowded, free = op(FMA, interval=2.0, reads=(2, 0)), op(FMA, interval=2.0)
+    crowded, free = replace(FFMA, hits=(2, 0), misses=(2, 0)), FFMA
     others = [Stream([END], 0)] * 3
-    first, second = [op(stall=2), *[crowded] * 50, END], [op(stall=3), *[free] * 50, END]
+    first, second = [Op(stall=2), *[crowded] * 50, END], [Op(stall=3), *[free] * 50, END]
     played = run([Stream(first, 0), *others, Stream(second, 0)])
     assert played.ends[0] == pytest.approx(100, abs=3) and played.ends[4] > 145
     assert played.spent[0, FOR_BANKS] == pytest.approx(100, abs=4), "of both: nobody can issue"
@@ -120,49 +117,49 @@ def test_a_warp_that_waits_for_its_registers_keeps_its_turn():
 
 
 def test_two_register_banks_give_one_register_a_cycle_each():
-    spread = op(FMA, interval=2.0, reads=(1, 1))
-    crowded = op(FMA, interval=2.0, reads=(2, 0))
-    kept = op(FMA, interval=2.0, reads=(2, 0), hits=(1, 0))
+    spread = replace(FFMA, hits=(1, 1), misses=(1, 1))
+    crowded = replace(FFMA, hits=(2, 0), misses=(2, 0))
+    kept = replace(FFMA, hits=(1, 0), misses=(2, 0))
     assert cycles(*[spread] * 100) == pytest.approx(100, abs=3)
     assert cycles(*[crowded] * 100) == pytest.approx(200, abs=3)
     assert cycles(*[kept] * 100) == pytest.approx(100, abs=3), "one of two is kept by .reuse"
 
 
 def test_a_result_is_waited_for_and_the_wait_has_a_reason():
-    load = op(MEMORY, LOAD, sets=2, interval=4.0, amount=1, sectors=(1, 2, 3, 4))
-    played = run([Stream([load, op(waits=(2,)), END], 0)])
+    ask = load(1, 2, 3, 4), waits_for(2)
+    played = run([Stream([*ask, END], 0)])
     assert played.end > costs.OF_AN_H100.l2_latency
     assert played.spent[0, FOR_GLOBAL] == pytest.approx(costs.OF_AN_H100.l2_latency, abs=20)
     assert sum(played.spent.values()) == pytest.approx(played.end, abs=1), (
         "all of the warp's time has a reason"
     )
-    again = run([Stream([load, op(waits=(2,)), load, op(waits=(2,)), END], 0)])
+    again = run([Stream([*ask, *ask, END], 0)])
     assert again.end - played.end < 60, "the second time it is in L1"
 
 
 def test_a_load_whose_line_is_on_its_way_waits_for_it_and_goes_through_l1_again():
     def one(first: int) -> Op:
-        return op(MEMORY, LOAD, sets=2, interval=4.0, amount=1, sectors=tuple(range(first, first + 4)))
+        return load(*range(first, first + 4))
 
-    alone = cycles(one(0), op(waits=(2,)))
-    behind = cycles(op(stall=15), one(0), op(waits=(2,)), warps=2)
+    alone = cycles(one(0), waits_for(2))
+    behind = cycles(Op(stall=15), one(0), waits_for(2), warps=2)
     assert alone <= behind < alone + 25, "it comes when the line does"
     same, others = [one(0)] * 16, [one(4 * at) for at in range(16)]
-    hits = [*same, op(waits=(2,)), *same, op(waits=(2,))]
+    hits = [*same, waits_for(2), *same, waits_for(2)]
     fast = Rates(l2_bytes=1e6, l2_alone=1e6)
 
     def took(ops: list[Op]) -> float:
         return run([Stream([*ops, END], 0) for _ in range(32)], fast).end
 
-    lines = [*others, op(waits=(2,)), *others, op(waits=(2,))]
+    lines = [*others, waits_for(2), *others, waits_for(2)]
     assert took(lines) - took(lines[:17]) < 1.2 * 16 * 32, "the second time all are there"
     assert took(hits) - took(hits[:17]) == pytest.approx(16 * 32, rel=0.2)
     assert took(hits[:17]) > 1.25 * 16 * 32, "the first time nearly all find their line on its way"
 
 
 def test_warps_meet_at_a_barrier():
-    slow = [op(stall=15)] * 20
-    meet = op(kind=BARRIER)
+    slow = [Op(stall=15)] * 20
+    meet = Sync()
     streams = [Stream([*slow, meet, END], 0), *(Stream([meet, END], 0) for _ in range(7))]
     played = run(streams)
     assert min(played.ends) > 300
@@ -172,30 +169,28 @@ def test_warps_meet_at_a_barrier():
 
 
 def test_the_port_of_shared_memory_gives_a_wavefront_a_cycle():
-    load = op(MEMORY, SHARED, sets=0, interval=8.0, latency=29.0, amount=4)
-    assert cycles(*[load] * 50, op(waits=(0,)), warps=16) == pytest.approx(50 * 16 * 4, rel=0.05)
+    assert cycles(*[LOADS_4] * 50, waits_for(0), warps=16) == pytest.approx(50 * 16 * 4, rel=0.05)
 
 
 def test_loaded_values_are_written_while_no_arithmetic_is():
-    load = op(MEMORY, SHARED, sets=0, interval=8.0, latency=29.0, amount=4, writes=4)
-    idle, work, others = op(stall=2), op(FMA, interval=2.0, stall=2), (Stream([END], 0),) * 3
+    load = replace(LOADS_4, writes=4)
+    idle, work, others = Op(stall=2), replace(FFMA, stall=2), (Stream([END], 0),) * 3
 
     def there(*works: Op) -> float:
         """When the consumer of a load goes, beside warps that do this every other cycle."""
         beside = [stream for work in works for stream in (Stream([*[work] * 60, END], 0), *others)]
-        return run([Stream([load, op(waits=(0,)), END], 0), *others, *beside]).ends[0]
+        return run([Stream([load, waits_for(0), END], 0), *others, *beside]).ends[0]
 
     assert there(work) == pytest.approx(there(idle) + 3, abs=2), "half of the cycles are free"
     assert there(work, work) == pytest.approx(there(idle) + costs.MOST_LATE, abs=4), "none is"
 
 
 def test_copies_past_l1_take_no_wavefronts_but_loads_behind_them_wait_until_their_lines_are_looked_up():
-    load = op(MEMORY, SHARED, sets=0, interval=8.0, latency=29.0, amount=4)
-    alone = cycles(*[load] * 50, op(waits=(0,)), warps=16)
+    alone = cycles(*[LOADS_4] * 50, waits_for(0), warps=16)
 
     def beside(lookups: float, wavefronts: int = 0) -> float:
-        copy = op(MEMORY, COPY, interval=6.0, latency=lookups, amount=wavefronts, sectors=tuple(range(16)))
-        return cycles(*[*[load] * 5, copy] * 10, op(waits=(0,)), warps=16)
+        copy = Copy(lookups=lookups, wavefronts=wavefronts, sectors=tuple(range(16)))
+        return cycles(*[*[LOADS_4] * 5, copy] * 10, waits_for(0), warps=16)
 
     assert beside(0) < alone + 60
     assert alone + 300 < beside(6.8) < alone + 16 * 10 * 6.8, (
@@ -207,16 +202,16 @@ def test_copies_past_l1_take_no_wavefronts_but_loads_behind_them_wait_until_thei
 def in_dram(*ops: Op) -> float:
     """Cycles where the arrays 1 and 3 come from DRAM."""
     rates = Rates(dram=True, of_few=frozenset({1, 3}))
-    return run([Stream([*ops, op(waits=(2,)), END], 0)], rates).end
+    return run([Stream([*ops, waits_for(2), END], 0)], rates).end
 
 
-@pytest.mark.parametrize("kind", [LOAD, COPY])
+@pytest.mark.parametrize("kind", [Load, Copy])
 def test_lines_of_arrays_that_few_read_come_from_dram_and_one_in_five_from_another_row(kind):
     def late(array: int, line: int, lines: int = 1) -> float:
         first = array * ARRAY + SECTORS * line
         sectors = tuple(range(first, first + SECTORS * lines, SECTORS))
-        ask = op(MEMORY, kind, sets=2, interval=4.0, amount=lines, sectors=sectors)
-        return round(in_dram(ask) - cycles(ask, op(waits=(2,))))
+        ask = kind(sets=2, interval=4.0, wavefronts=lines, sectors=sectors)
+        return round(in_dram(ask) - cycles(ask, waits_for(2)))
 
     assert {late(2, line) for line in range(40)} == {0}
     found = [late(1, line) for line in range(200)]
@@ -227,11 +222,8 @@ def test_lines_of_arrays_that_few_read_come_from_dram_and_one_in_five_from_anoth
 def test_the_second_half_of_a_line_that_has_come_from_dram_is_in_l2():
     def took(first: int, second: int) -> float:
         """From the first copy's arrival to the second one's."""
-        copies = [
-            op(MEMORY, COPY, sets=2, interval=4.0, sectors=(ARRAY + at, ARRAY + at + 1))
-            for at in (first, second)
-        ]
-        return in_dram(copies[0], op(waits=(2,)), copies[1]) - in_dram(copies[0])
+        copies = [Copy(sets=2, interval=4.0, sectors=(ARRAY + at, ARRAY + at + 1)) for at in (first, second)]
+        return in_dram(copies[0], waits_for(2), copies[1]) - in_dram(copies[0])
 
     assert took(0, SECTORS) > took(0, 2) + OPEN_ROW - 1
 
@@ -243,8 +235,7 @@ def test_of_blocks_that_go_in_step_one_waits_for_dram_another_one_at_each_k_tile
         """K-tiles whose line comes late."""
         ops = []
         for line in range(6):
-            ask = op(MEMORY, LOAD, sets=2, interval=4.0, amount=1, sectors=(ARRAY + SECTORS * line,))
-            ops += [op(stall=2), ask, op(waits=(2,))]
+            ops += [Op(stall=2), load(ARRAY + SECTORS * line), waits_for(2)]
         every = tuple(range(len(ops)))
         rates = Rates(dram=True, of_few=frozenset({1}), in_step=in_step)
         played = run([Stream([*ops, END], block, marks or every, k_tiles=k_tiles)], rates)
@@ -261,8 +252,8 @@ def test_of_blocks_that_go_in_step_one_waits_for_dram_another_one_at_each_k_tile
 
 def test_a_full_line_and_a_lost_turn_are_told_apart():
     """Of a warp that waits for room: when there is some and another one takes it, it has lost its turn."""
-    load = op(MEMORY, SHARED, stall=6, sets=0, interval=4.0, latency=25.0, amount=1)
-    played = run([Stream([*[load] * 200, END], 0) for _ in range(16)])
+    short = Shared(stall=6, sets=0, interval=4.0, latency=25.0, wavefronts=1)
+    played = run([Stream([*[short] * 200, END], 0) for _ in range(16)])
     lost, full = played.spent[0, FOR_TURN], played.spent[0, FOR_QUEUE]
     assert lost / (lost + full) == pytest.approx(2 / 10, abs=0.01), (
         "of 16 cycles 6 are its own stall, and in 2 of 10 another one gets in"
@@ -270,40 +261,40 @@ def test_a_full_line_and_a_lost_turn_are_told_apart():
 
 
 def test_a_copy_for_two_blocks_asks_l2_once_and_what_another_block_frees_comes_later():
-    made = op(kind=INIT, barrier=(8, 1))
-    wait = op(kind=AWAIT, barrier=(8, 0), sets=0), op(waits=(0,))
+    made = Init(mbarrier=8, count=1)
+    wait = Await(mbarrier=8, parity=0, sets=0), waits_for(0)
 
     def takes(part: float) -> float:
-        copy = op(kind=BULK, barrier=(8, 1), amount=1 << 20, interval=part)
-        return cycles(made, op(kind=SIGNAL, barrier=(8, 1), amount=1 << 20), copy, *wait)
+        copy = Bulk(mbarrier=8, size=1 << 20, part=part)
+        return cycles(made, Signal(mbarrier=8, arrivals=1, expected=1 << 20), copy, *wait)
 
     assert takes(0.5) == pytest.approx(takes(1.0) * 35.4 / 55, rel=0.05), "as fast as one SM alone takes them"
     near, far = (
-        cycles(made, op(kind=SIGNAL, barrier=(8, 1), latency=late), *wait) for late in (0.0, costs.OTHER_SM)
+        cycles(made, Signal(mbarrier=8, arrivals=1, late=late), *wait) for late in (0.0, costs.OTHER_SM)
     )
     assert far - near == costs.OTHER_SM
 
 
 def test_a_store_of_the_copy_engine_is_waited_for_until_it_has_read():
-    store, flush, wait = op(kind=BULK_STORE, amount=1 << 15), op(kind=COMMIT), op(kind=COPIES_WAIT)
+    store, flush, wait = BulkStore(size=1 << 15), Commit(), CopiesWait()
     took = cycles(store, flush, wait)
     assert took == pytest.approx(((1 << 15) - costs.STORE_BUFFER) / Rates().store_bytes, rel=0.02)
     assert cycles(store, flush) < 10, "nobody waits for it"
-    work = [op(stall=15)] * 200
+    work = [Op(stall=15)] * 200
     assert cycles(store, flush, *work, wait) == pytest.approx(cycles(*work), abs=5)
 
 
 def test_a_warp_goes_on_and_an_older_block_has_a_start():
-    work = [op(FMA, interval=2.0)] * 400
+    work = [FFMA] * 400
     played = run([Stream([*work, END], block) for block in (0, 1) for _ in range(4)])
     assert max(played.ends[:4]) < 420 and min(played.ends[4:]) > 780, "nothing stops the one that goes on"
-    work = [op(FMA, interval=2.0, stall=2)] * 400
+    work = [replace(FFMA, stall=2)] * 400
     played = run([Stream([*work, END], block) for block in (0, 1, 2) for _ in range(4)])
     assert max(played.ends[:4]) < 0.9 * max(played.ends[8:]), "one in two cycles is free for two others"
 
 
 def test_a_loop_goes_on_and_counts_what_comes_behind_its_start():
-    ops = [op(FMA, interval=2.0)] * 100
+    ops = [FFMA] * 100
     played = run([Stream(ops, 0, (10, 60), (10, 90))], issues=1000)
     turns = np.diff(played.times[0])
     assert (turns > 0).all() and turns[0] + turns[1] == pytest.approx(80, abs=1)
@@ -357,11 +348,15 @@ def off(name: str) -> dict[int, float]:
 def test_nothing_is_issued_beside_a_product_of_64_bits_whoever_is_woken():
     """Loads whose values come at any time, and all arithmetic between them made such products."""
     made = streams("LDS.32", 16, 2)
-    wide = {"pipe": HEAVY, "interval": 4.0, "issue": 3}
-    ops = [[each._replace(**wide) if each.pipe == ALU else each for each in stream.ops] for stream in made]
+
+    def wide(op: Op) -> Op:
+        head = {each.name: getattr(op, each.name) for each in fields(Op)}
+        return Wide(**{**head, "pipe": HEAVY, "interval": 4.0}) if op.pipe == ALU else op
+
+    ops = [[wide(op) for op in stream.ops] for stream in made]
     times = run([replace(stream, ops=of) for stream, of in zip(made, ops, strict=True)], ONE_SM).times
     for core in range(4):
-        issued, taken = np.concatenate(times[core::4]), [each.issue for of in ops[core::4] for each in of]
+        issued, taken = np.concatenate(times[core::4]), [each.keeps for of in ops[core::4] for each in of]
         order = np.argsort(issued, kind="stable")
         behind = np.diff(issued[order])[np.array(taken)[order[:-1]] == 3]
         assert len(behind) > 50 and behind.min() >= 3 - 1e-9
@@ -397,8 +392,8 @@ def test_a_loop_of_slots_comes_out_even(slots, k_tiles, even):
     """As many k-tiles as a whole number of rounds has; where there are too few for one, some."""
 
     def k_tile(number: int) -> list[Op]:
-        wait = Op(8, NO_PIPE, AWAIT, 1, False, (), -1, -1, NONE, NONE, barrier=(number % slots, 0))
-        return [wait, *[op()._replace(at=16)] * 3, op(kind=BRANCH)._replace(at=24)]
+        wait = Await(at=8, mbarrier=number % slots, parity=0)
+        return [wait, *[Op(at=16)] * 3, Branch(at=24)]
 
     begins = main_loop([each for number in range(k_tiles) for each in k_tile(number)]).marks
     assert (len(begins) - 1, begins[-1] - begins[0]) == (even, 5 * even)

@@ -9,10 +9,11 @@ import pytest
 import ptxsim
 from cupy_or_sim import device
 from cupy_or_sim.simulate import compiled
-from ptxsim.clock.costs import AWAIT, BRANCH, INIT, MEET, NO_PIPE, PRODUCT
-from ptxsim.clock.sm import Rates, Stream, run
+from ptxsim.clock.memory import Rates
+from ptxsim.clock.operations import Await, Branch, Init, Meet, Product
+from ptxsim.clock.sm import Stream, run
 from tests.golden import record_waits as record
-from tests.ptxsim.clock.test_sm import END, op
+from tests.ptxsim.clock.test_sm import END
 
 KNOWN = json.loads((record.HERE / record.FILE).read_text(encoding="utf-8"))
 
@@ -38,22 +39,19 @@ def there_and_back() -> float:
 
 def ready(count: int) -> float:
     """Waits in a row, each for a phase before the first one."""
-    begins = [op(kind=INIT, barrier=(number, 1)) for number in range(count)]
+    begins = [Init(mbarrier=number, count=1) for number in range(count)]
     waits = [
         each
         for number in range(count)
-        for each in (op(kind=AWAIT, sets=0, barrier=(number, 1)), op(kind=BRANCH, stall=5, waits=(0,)))
+        for each in (Await(sets=0, mbarrier=number, parity=1), Branch(stall=5, waits=(0,)))
     ]
     return run([Stream([*begins, *waits, END], 0)], Rates()).end
 
 
 def in_line() -> list[list[float]]:
-    group = [
-        op(NO_PIPE, MEET),
-        *(op(NO_PIPE, PRODUCT, interval=128.0, amount=float(k == 3)) for k in range(4)),
-    ]
+    group = [Meet(), *(Product(cycles=128.0, ends=k == 3) for k in range(4))]
     ops = [*group * record.GROUPS, END]
-    marks = tuple(place for place, each in enumerate(ops) if each.kind == PRODUCT)
+    marks = tuple(place for place, each in enumerate(ops) if isinstance(each, Product))
     played = run([Stream(ops, 0, marks) for _ in range(4)], Rates())
     return [[time - played.times[0][0] for time in played.times[warp]] for warp in (0, 3)]
 

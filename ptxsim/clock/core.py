@@ -1,0 +1,526 @@
+"""A sub-core of an SM, its warps and their blocks: what they wait for, and until when."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar, Literal
+
+from .costs import (
+    AGE,
+    FMA,
+    HEAVY,
+    MBARRIER_LATENCY,
+    MEMORY,
+    MOST_LATE,
+    NO_PIPE,
+    PIPES,
+    PRODUCTS_AHEAD,
+    QUEUE,
+    READ_WINDOW,
+    SPECIAL,
+    Costs,
+)
+from .memory import Memory, Rates
+
+REASONS = (
+    "issues",
+    "fixed time",
+    "branch",
+    "shared memory",
+    "global memory",
+    "copies",
+    "other result",
+    "barrier",
+    "pipe busy",
+    "register banks",
+    "memory queue full",
+    "another warp first",
+)
+"""What a warp spends its cycles on: it issues, or waits for this. An IMAD.WIDE that keeps the issue: register banks."""
+(
+    ISSUES,
+    FOR_TIME,
+    FOR_BRANCH,
+    FOR_SHARED,
+    FOR_GLOBAL,
+    FOR_COPIES,
+    FOR_RESULT,
+    FOR_BARRIER,
+    FOR_PIPE,
+    FOR_BANKS,
+    FOR_QUEUE,
+    FOR_TURN,
+) = range(len(REASONS))
+
+WARPGROUP = 4  # warps that make a wgmma together
+OTHER_DATA = 1 << 36
+"""Of a warp that goes round: its sectors of the next round lie so far away."""
+OTHER_BLOCK = 1 << 44
+"""And a block's from the next one's: blocks are taken to share nothing in L1."""
+
+Use = Literal["copy", "wait", "barrier", "math", "store", "shared", ""]
+"""What an instruction is for: to bring data from global memory, to wait for them, to wait for other warps, to multiply,
+to bring data to global memory; to load or to store in shared memory; none of these."""
+Unit = Literal["arithmetic", "tensor cores", "shared memory", "L2", "stores"]
+"""The FMA units and the tensor cores of a sub-core, the port of shared memory and L1, the SM's way from L2, and to
+it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Op:
+    """One instruction of one warp, as an SM takes it; this one does nothing behind its issue (operations.py: others).
+
+    `at`: its address. `stall`: cycles until the warp's next one may go. `yields`: another warp goes first. `waits`:
+    scoreboards that are to be clear; `sets`: the one that its result clears, `read`: the one that is cleared when its
+    operands have been read (-1: none). `hits` and `misses`: reads of the even and of the odd register bank where the
+    sub-core's last instruction of this pipe was the same warp's, and where it was not. `interval`: cycles for which it
+    has its `pipe`.
+
+    `use`: what it is for. `keeps`: cycles for which its sub-core issues nothing else. `pair`: it adds a pair of
+    registers, which it cannot read in the cycle behind a load's issue. `leaves`: what the warp waits for in the stall
+    behind it. `gated`: it may be held by more than scoreboards. `multiplies`: it gets in line for the tensor cores.
+    """
+
+    at: int = 0
+    stall: int = 1
+    yields: bool = False
+    waits: tuple[int, ...] = ()
+    sets: int = -1
+    read: int = -1
+    hits: tuple[int, int] = (0, 0)
+    misses: tuple[int, int] = (0, 0)
+    pipe: int = NO_PIPE
+    interval: float = 1.0
+    pair: bool = False
+
+    use: ClassVar[Use] = ""
+    keeps: ClassVar[int] = 1
+    leaves: ClassVar[int] = FOR_TIME
+    gated: ClassVar[bool] = False
+    multiplies: ClassVar[bool] = False
+
+    def issue(self, warp: Warp, begin: float) -> None:
+        """It has been issued, and its pipe begins then: what follows, and the warp goes on to its next one."""
+        warp.step()
+
+    def gate(self, warp: Warp) -> tuple[float, int] | None:
+        """Until when it is held, and what for. None: nobody knows yet."""
+        return -inf, FOR_TIME
+
+    def serve(self, warp: Warp, begin: float) -> None:
+        """It was first in line for memory, and goes there."""
+        raise NotImplementedError
+
+    def asks(self, rates: Rates) -> Sequence[tuple[Unit, float]]:
+        """The units of the SM that it needs, and for how many cycles each."""
+        return ()
+
+
+class Warp:
+    """How far a warp is, when it may go on, and why not before."""
+
+    __slots__ = (
+        "asleep",
+        "awaited",
+        "block",
+        "cause",
+        "clear",
+        "commits",
+        "copied",
+        "core",
+        "due",
+        "end",
+        "free",
+        "groups",
+        "held",
+        "k_tiles",
+        "last",
+        "loop",
+        "mark",
+        "marks",
+        "op",
+        "ops",
+        "place",
+        "product",
+        "products",
+        "ready",
+        "salt",
+        "sent",
+        "since",
+        "times",
+        "turns",
+        "warpgroup",
+        "why",
+    )
+
+    def __init__(
+        self,
+        ops: Sequence[Op],
+        block: Block,
+        core: SubCore,
+        marks: tuple[int, ...],
+        loop: tuple[int, int] | None,
+        k_tiles: Sequence[int],
+    ) -> None:
+        self.ops, self.block, self.core = ops, block, core
+        self.marks, self.mark = (*marks, -1), 0
+        self.loop = loop or (0, -1)
+        self.k_tiles = k_tiles
+        self.salt = block.number * OTHER_BLOCK
+        self.warpgroup = block.size // WARPGROUP  # which of its block's
+        self.place, self.op = 0, ops[0]
+        self.free = self.ready = 0.0  # when the stall is over; and scoreboards are clear
+        self.cause = FOR_TIME  # of what lies between
+        self.last = -1.0  # when it issued
+        self.turns = self.held = 0.0  # cycles since it could go: another went; the sub-core was held up
+        self.end = 0.0
+        self.since = 0.0, FOR_TIME  # until when it is held besides, and by what
+        self.asleep = False  # until something is known that it waits for
+        self.clear = [0.0] * 6  # when each scoreboard will be
+        self.due = [0] * 6  # and how many instructions that set it are still in line
+        self.why = [FOR_RESULT] * 6
+        self.groups: list[float] = []  # when each group of copies will be there
+        self.copied = 0.0  # and what is in none yet
+        self.commits = 0  # groups, with those that are still in line
+        self.times: list[float] = []
+        self.products: list[float] = []  # when each group of wgmma will be done
+        self.product = 0.0  # and what is in none yet
+        self.sent = -inf  # when its last wgmma was issued
+        self.awaited: dict[int, int] = {}  # the phase of each mbarrier that is waited for next
+
+    @property
+    def turn(self) -> int:
+        """Its k-tile and its block, as one number."""
+        if self.k_tiles:
+            return self.k_tiles[min(self.place, len(self.k_tiles) - 1)] + self.block.number
+        return len(self.times) + self.block.number
+
+    def sets(self, scoreboard: int, time: float, why: int) -> None:
+        if scoreboard >= 0 and time > self.clear[scoreboard]:
+            self.clear[scoreboard], self.why[scoreboard] = time, why
+
+    def look_ahead(self, at: float, cause: int) -> None:
+        """When the next instruction may go, as far as the warp itself is concerned; held until `at` for this cause.
+        If that is not known yet it falls asleep."""
+        op = self.op
+        self.since, self.ready = (at, cause), inf
+        for scoreboard in op.waits:
+            if self.due[scoreboard]:
+                self.asleep = True
+                return
+        self.asleep = False
+        if self.free > at:
+            at = self.free
+        for scoreboard in op.waits:
+            if self.clear[scoreboard] > at:
+                at, cause = self.clear[scoreboard], self.why[scoreboard]
+        if op.gated:
+            gate = op.gate(self)
+            if gate is None:
+                self.asleep = True
+                return
+            if gate[0] > at:
+                at, cause = gate
+        self.ready, self.cause = at, cause
+
+    def step(self, held: bool = False) -> None:
+        """Go on to the next instruction, or to a barrier's opening before it."""
+        self.place += 1
+        if self.place == self.loop[1]:
+            self.place, self.mark = self.loop[0], 0
+            self.salt += OTHER_DATA
+        if self.place == len(self.ops):
+            self.leave()
+            return
+        self.op = self.ops[self.place]
+        if held:
+            self.ready = inf
+        else:
+            self.look_ahead(self.free, FOR_TIME)
+
+    def leave(self) -> None:
+        """It has ended."""
+        core = self.core
+        self.end = core.time
+        core.warps.remove(self)
+        if not core.warps:
+            core.time = inf
+
+    def go(self, held_until: float, cause: int, time: float) -> None:
+        """What held it is known at this time: it looks ahead again, and its sub-core looks at it."""
+        self.look_ahead(held_until, cause)
+        self.core.time = min(self.core.time, max(self.ready, time))
+
+    def known(self, scoreboards: Iterable[int], time: float) -> None:
+        """It is known when these will be clear: if it sleeps it looks ahead again."""
+        for scoreboard in scoreboards:
+            self.due[scoreboard] -= 1
+        if self.asleep:
+            self.go(*self.since, time)
+
+
+class Write:
+    """What a load from shared memory brings to registers: when it comes, cycles that it needs, and who waits for it."""
+
+    __slots__ = ("comes", "cycles", "last", "scoreboard", "warp")
+
+    def __init__(self, comes: float, cycles: float, warp: Warp, scoreboard: int) -> None:
+        self.comes, self.cycles, self.warp, self.scoreboard = comes, cycles, warp, scoreboard
+        self.last = comes + cycles + MOST_LATE
+
+    def end(self, begin: float) -> float:
+        """If it goes on then, and no arithmetic is issued."""
+        # not min and max: called very often
+        end = (begin if begin > self.comes else self.comes) + self.cycles
+        return end if end < self.last else self.last
+
+
+class SubCore:
+    """A sub-core: when its pipes are free, its registers are read and written, and its way to memory has room."""
+
+    __slots__ = (
+        "address",
+        "ahead",
+        "banks",
+        "busy",
+        "clean",
+        "latest",
+        "line",
+        "memory",
+        "pipes",
+        "serves",
+        "shut",
+        "time",
+        "users",
+        "warps",
+        "writes",
+    )
+
+    def __init__(self, memory: Memory, fma_halves: float) -> None:
+        self.memory = memory
+        self.warps: list[Warp] = []  # the oldest first
+        self.time = 0.0  # when it may issue next
+        self.pipes = [0.0] * PIPES
+        if fma_halves < 2:
+            self.pipes[FMA] = inf  # all goes to the half that multiplies integers
+        self.users: list[Warp | None] = [None] * PIPES  # whose registers are kept for `.reuse`
+        self.banks = 0.0, 0.0  # of even and of odd registers
+        self.line: deque[tuple[float, Op, Warp]] = deque()  # for memory: since when, what and whose
+        self.busy = 0.0  # when the one before them has left
+        self.serves = inf  # and when the first of them begins
+        self.latest: Warp | None = None
+        self.shut = 0.0, 0.0  # from when to when there is no other issue behind the last one
+        self.address = -1.0  # when the last load reads its address
+        self.writes: deque[Write] = deque()  # the first that came is the first to be written
+        self.clean = 0.0  # from when on the next cycle for them may be
+        self.ahead: deque[float] | None = None  # when its last wgmma began, if no more than these may wait
+
+    def room(self, pipe: int) -> float:
+        """When the pipe takes another instruction."""
+        if pipe == MEMORY:
+            return self.busy if len(self.line) >= QUEUE - 1 else 0.0
+        free = self.pipes[pipe]
+        return min(free, self.pipes[HEAVY]) if pipe == FMA else free
+
+    def readable(self, reads: tuple[int, int]) -> float:
+        """When an instruction can issue that reads so many even and odd registers."""
+        (even, odd), (of_even, of_odd), at = self.banks, reads, 0.0
+        if of_even:
+            at = even + of_even - (READ_WINDOW if of_even < READ_WINDOW else of_even)
+        if of_odd:
+            other = odd + of_odd - (READ_WINDOW if of_odd < READ_WINDOW else of_odd)
+            at = other if other > at else at
+        return at
+
+    def choose(self) -> Warp | None:
+        """Who issues now. If nobody can: None, and `time` is when somebody may."""
+        time, soonest, first = self.time, inf, inf
+        found, able = None, []
+        begin, opens = self.shut
+        if begin < opens and time < opens:  # somebody has been woken in between
+            self.time = opens
+            return None
+        if self.writes:
+            self.write(time)
+        for warp in self.warps:
+            at = warp.ready
+            if at <= time:
+                pipe = warp.op.pipe
+                if pipe:
+                    at = self.room(pipe)
+                elif self.ahead and warp.op.multiplies and len(self.ahead) == PRODUCTS_AHEAD:
+                    at = self.ahead[0]
+                if at <= time:
+                    if time == opens > begin:
+                        warp.held += max(time - max(begin, warp.ready, at), 0.0)
+                    able.append(warp)
+                    turn = -inf if warp is self.latest else warp.last + warp.block.start
+                    if turn < first:
+                        found, first = warp, turn
+                    continue
+            if at < soonest:
+                soonest = at
+        if found is None:
+            self.time = min(soonest, self.writes[0].end(self.clean)) if self.writes else soonest
+            return None
+        self.hold(found, able)
+        return found
+
+    def hold(self, first: Warp, able: list[Warp]) -> None:
+        """Until the registers of the one that goes can be read; and count for all that could go what they lose."""
+        op = first.op
+        held = 0.0
+        if op.pipe:
+            reads = op.hits if self.users[op.pipe] is first else op.misses
+            held = self.readable(reads) - self.time
+            if op.pair and self.address == self.time:
+                held = max(held, 1.0)
+        for warp in able:
+            warp.turns += 1
+        first.turns -= 1
+        if held > 0:
+            self.time += held
+            for warp in able:
+                warp.held += held
+
+    def occupy(self, op: Op, warp: Warp) -> float:
+        """Take the pipe and read the registers: when the pipe begins."""
+        time, pipe, pipes = self.time, op.pipe, self.pipes
+        begin = time
+        if pipe != MEMORY:
+            unit = HEAVY if pipe == FMA and pipes[HEAVY] < pipes[FMA] else pipe
+            if pipes[unit] > time:  # not max: called very often
+                begin = pipes[unit]
+            pipes[unit] = begin + op.interval
+            if pipe != SPECIAL:
+                if self.writes:
+                    self.write(time)
+                self.clean = time + 1  # this cycle's write is its result's
+        reads = op.hits if self.users[pipe] is warp else op.misses
+        self.users[pipe] = warp
+        (even, odd), (of_even, of_odd) = self.banks, reads
+        if of_even:
+            even = (even if even > time else time) + of_even
+        if of_odd:
+            odd = (odd if odd > time else time) + of_odd
+        self.banks = even, odd
+        return begin
+
+    def write(self, until: float) -> None:
+        """Loaded values go to registers, in the cycles before this one in which no arithmetic was issued."""
+        while self.writes:
+            first = self.writes[0]
+            end = first.end(self.clean)
+            if end > until:
+                first.cycles -= max(until - max(self.clean, first.comes), 0.0)
+                break
+            if end > self.clean:
+                self.clean = end
+            self.writes.popleft()
+            if first.scoreboard >= 0:
+                first.warp.sets(first.scoreboard, end, FOR_SHARED)
+                first.warp.due[first.scoreboard] -= 1
+            if first.warp.asleep:
+                first.warp.look_ahead(*first.warp.since)
+        if until > self.clean:
+            self.clean = until
+
+    def enter(self, op: Op, warp: Warp, time: float) -> None:
+        """An instruction gets in line for memory."""
+        if not self.line:
+            self.serves = max(time, self.busy)
+        self.line.append((time, op, warp))
+
+    def serve(self) -> None:
+        """What is first in line for memory goes there."""
+        _, op, warp = self.line.popleft()
+        op.serve(warp, self.serves)
+
+    def send(self, leaves: float) -> None:
+        """The one that was first in line leaves."""
+        self.busy = leaves
+        self.serves = max(self.line[0][0], leaves) if self.line else inf
+
+
+class Mbarrier:
+    """Arrivals that make a phase, what of the present one is missing, and when those before it ended."""
+
+    def __init__(self, count: int) -> None:
+        self.count = self.missing = count
+        self.expected = self.coming = 0.0  # bytes
+        self.last = 0.0  # when the last of both has come
+        self.ended: list[tuple[float, int]] = []  # and why who waits does
+        # for which phase, and the scoreboard that its end clears
+        self.waiting: list[tuple[Warp, int, int]] = []
+
+    def came(self, done: float, time: float) -> None:
+        """The latest of what is counted here will have come at `done`: the phase ends, if it was the last."""
+        self.last = max(self.last, done)
+        if self.missing > 0 or self.coming < self.expected:
+            return
+        self.ended.append((self.last + MBARRIER_LATENCY, FOR_COPIES if self.expected else FOR_BARRIER))
+        self.missing += self.count
+        self.expected = self.coming = self.last = 0.0
+        self.release(time)
+
+    def wait(self, warp: Warp, phase: int, scoreboard: int, time: float) -> None:
+        self.waiting.append((warp, phase, scoreboard))
+        self.release(time)
+
+    def release(self, time: float) -> None:
+        """Whoever waits for a phase that has ended, or will at a known time."""
+        held, self.waiting = self.waiting, []
+        for warp, phase, scoreboard in held:
+            if phase < len(self.ended):
+                warp.sets(scoreboard, *self.ended[phase])
+                warp.known((scoreboard,), time)
+            else:
+                self.waiting.append((warp, phase, scoreboard))
+
+
+class Barrier:
+    """How many warps have come, when the last of them has been counted, and who waits."""
+
+    def __init__(self) -> None:
+        self.came = 0
+        self.gate = 0.0
+        self.held: list[Warp] = []
+
+
+class Block:
+    """A block on the SM: the oldest one is number 0. What its warps share."""
+
+    def __init__(self, number: int, costs: Costs) -> None:
+        self.number, self.costs = number, costs
+        self.start = AGE * number
+        self.size = 0  # warps
+        self.barriers: dict[int, Barrier] = {}
+        self.mbarriers: dict[int, Mbarrier] = {}
+        self.meeting: dict[int, list[Warp]] = {}  # of each warpgroup, before its wgmma
+
+    def arrive(self, number: int, warps: int, time: float, held: Warp | None) -> None:
+        """At a barrier, which opens when the last of its warps (0: of all) has come; this one may be held there."""
+        barrier = self.barriers.setdefault(number, Barrier())
+        barrier.gate = max(barrier.gate, time) + self.costs.barrier_arrival
+        barrier.came += 1
+        if held is not None:
+            barrier.held.append(held)
+        if barrier.came == (warps or self.size):
+            barrier.came = 0
+            opens = barrier.gate + self.costs.barrier_latency
+            free, barrier.held = barrier.held, []
+            for warp in free:
+                warp.go(opens, FOR_BARRIER, time)
+
+    def meet(self, warp: Warp, time: float) -> None:
+        """The warps of a warpgroup go on to their wgmma when the last of them has come."""
+        held = self.meeting.setdefault(warp.warpgroup, [])
+        held.append(warp)
+        warp.ready = inf
+        if len(held) == WARPGROUP:
+            del self.meeting[warp.warpgroup]
+            for other in held:
+                other.go(time + 1, FOR_PIPE, time)
