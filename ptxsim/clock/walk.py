@@ -91,93 +91,89 @@ class Warp(Registers):
     def walk(self) -> list[Step]:
         """Every instruction until all lanes have left. Of lanes that part, those at the lowest address go first."""
         steps: list[Step] = []
-        waiting: dict[int, np.ndarray] = {}  # index -> lanes
+        self.waiting: dict[int, np.ndarray] = {}  # index -> lanes
         threads = self.place.block_size[0] * self.place.block_size[1] * self.place.block_size[2]
-        everyone = self.place.warp * WARP + LANES < threads
-        active, at = everyone, 0
-        self.mask = None if everyone.all() else everyone
-        while True:
-            if waiting:
-                lowest = min(waiting)
-                if lowest <= at:
-                    if lowest < at:
-                        waiting[at] = active | waiting.get(at, False)
-                        active = waiting.pop(lowest)
-                        at = lowest
-                    else:
-                        active = active | waiting.pop(at)
-                    self.mask = None if active.all() else active
+        self._go(self.place.warp * WARP + LANES < threads, 0)
+        while self.at < len(self.code):
+            if self.waiting:
+                self._meet()
             if len(steps) > MOST_STEPS:
                 raise Untraceable(f"the walk of a warp does not end within {MOST_STEPS} instructions")
-            decoded = self.code[at]
-            does = self._lanes(decoded, active)
-            some = does is None or bool(does.any())
-            name = decoded.name
-            taken, access = False, None
-            if name == "EXIT":
-                steps.append(
-                    Step(
-                        decoded,
-                        some and (does is None or (does == active).all()) and not waiting,
-                        False,
-                        None,
-                    )
-                )
-                if does is None:
-                    does = active
-                active = active & ~does
-                if active.any():
-                    self.mask, at = None if active.all() else active, at + 1
-                elif waiting:
-                    at = min(waiting)
-                    active = waiting.pop(at)
-                    self.mask = None if active.all() else active
-                else:
-                    return _with_bytes(steps)
-                continue
-            if name in BRANCHES:
-                goes = self._branches(decoded, does, active) if some else None
-                target = self.index.get(decoded.instruction.target or -1, -1)
-                taken = goes is not None
-                steps.append(Step(decoded, some, taken, None))
-                if goes is None:
-                    at += 1
-                elif (goes == active).all():
-                    at = target
-                else:
-                    stays = active & ~goes
-                    waiting[target] = goes | waiting.get(target, False)
-                    active, at = stays, at + 1
-                    self.mask = active
-                continue
-            if some:
-                guard = (
-                    None
-                    if self.mask is None and (does is None or does.all())
-                    else (active if does is None else does)
-                )
-                handler = HANDLERS.get(name)
-                if handler is not None:
-                    handler(self, decoded, guard)
-                elif name in MEMORY_NAMES:
-                    access = self.memory(decoded, active if does is None else does)
-                    self.forget(decoded, self.loaded)
-                elif name == "BAR":
-                    access = self.barrier(decoded)
-                elif name == "UCGABAR_WAIT":
-                    access = Access(barrier=(CLUSTER, 0))
-                elif name == "UTMALDG" or (name == "SYNCS" and "CCTL" not in decoded.modifiers):
-                    access = self.mbarrier(decoded, active if does is None else does)
-                elif name in NOT_KNOWN:
-                    raise Untraceable(
-                        f"the clock on machine code does not know {name}, at line {decoded.instruction.line}"
-                    )
-                else:
-                    self.forget(decoded)
-            steps.append(Step(decoded, some, taken, access))
-            at += 1
-            if at >= len(self.code):
-                return _with_bytes(steps)
+            decoded = self.code[self.at]
+            does = self._lanes(decoded, self.active)
+            if decoded.name == "EXIT":
+                steps.append(self._exit(decoded, does))
+            elif decoded.name in BRANCHES:
+                steps.append(self._branch(decoded, does))
+            else:
+                executes = does is None or bool(does.any())
+                access = self._execute(decoded, does) if executes else None
+                steps.append(Step(decoded, executes, False, access))
+                self.at += 1
+        return _with_bytes(steps)
+
+    def _go(self, active: np.ndarray, at: int) -> None:
+        """These lanes go on, from there."""
+        self.active, self.at = active, at
+        self.mask = None if active.all() else active
+
+    def _meet(self) -> None:
+        """Where lanes wait, those at the lowest address go, with all that have come there."""
+        lowest = min(self.waiting)
+        if lowest <= self.at:
+            self.waiting[self.at] = self.active | self.waiting.get(self.at, False)
+            self._go(self.waiting.pop(lowest), lowest)
+
+    def _exit(self, decoded: Decoded, does: np.ndarray | None) -> Step:
+        """It executes when the last lanes leave."""
+        left = np.zeros(WARP, bool) if does is None else self.active & ~does
+        ends = not left.any() and not self.waiting
+        if left.any():
+            self._go(left, self.at + 1)
+        elif self.waiting:
+            lowest = min(self.waiting)
+            self._go(self.waiting.pop(lowest), lowest)
+        else:
+            self.at = len(self.code)
+        return Step(decoded, ends, False, None)
+
+    def _branch(self, decoded: Decoded, does: np.ndarray | None) -> Step:
+        executes = does is None or bool(does.any())
+        goes = self._branches(decoded, does, self.active) if executes else None
+        if goes is None:
+            self.at += 1
+        else:
+            target = self.index.get(decoded.instruction.target or -1, -1)
+            if (goes == self.active).all():
+                self.at = target
+            else:
+                self.waiting[target] = goes | self.waiting.get(target, False)
+                self._go(self.active & ~goes, self.at + 1)
+        return Step(decoded, executes, goes is not None, None)
+
+    def _execute(self, decoded: Decoded, does: np.ndarray | None) -> Access | None:
+        """What it does to what the warp knows, and its access."""
+        name, lanes = decoded.name, self.active if does is None else does
+        handler = HANDLERS.get(name)
+        if handler is not None:
+            handler(self, decoded, None if self.mask is None and (does is None or does.all()) else lanes)
+            return None
+        if name in MEMORY_NAMES:
+            access = self.memory(decoded, lanes)
+            self.forget(decoded, self.loaded)
+            return access
+        if name == "BAR":
+            return self.barrier(decoded)
+        if name == "UCGABAR_WAIT":
+            return Access(barrier=(CLUSTER, 0))
+        if name == "UTMALDG" or (name == "SYNCS" and "CCTL" not in decoded.modifiers):
+            return self.mbarrier(decoded, lanes)
+        if name in NOT_KNOWN:
+            raise Untraceable(
+                f"the clock on machine code does not know {name}, at line {decoded.instruction.line}"
+            )
+        self.forget(decoded)
+        return None
 
     def _lanes(self, decoded: Decoded, active: np.ndarray) -> np.ndarray | None:
         """Of the active lanes those whose guard holds; None: all."""
