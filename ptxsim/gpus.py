@@ -7,6 +7,7 @@ each line names its own.
 
 import re
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 WARP = 32
 WARPGROUP = 4  # warps that make a wgmma together
@@ -20,15 +21,50 @@ SHARED_BY_DEFAULT = 48 << 10  # bytes of shared memory of a block that did not a
 
 
 @dataclass(frozen=True)
+class Sourced:
+    """A number, how it is known, and where it stands or why it is taken."""
+
+    value: float
+    how: Literal["measured", "published", "assumed"]
+    where: str
+
+
+RANGES = {
+    "fma": (1, 2),
+    "mma": (1, 64),
+    "l2_bytes": (4, 128),
+    "l2_alone": (8, 128),
+}
+"""The least and the most that a number of `Rates` can be. From 16 to 32 FMA of a sub-core a cycle; of an m16n8k16 from
+32 to 2,048; from L2 an H100's SM gets 35 bytes a cycle and 55 alone, and a bus of more than 128 nobody has built."""
+
+
+@dataclass(frozen=True)
 class Rates:
     """What the clock takes for a GPU that nobody has calibrated, in cycles: `fma`: a float32 FMA of a warp, `mma`: an
     m16n8k16 of 16-bit inputs with float32 sums, of a sub-core; `l2_bytes`: bytes that arrive per cycle in an SM when
-    all SMs ask, `l2_alone` when one does."""
+    all SMs ask, `l2_alone` when one does.
 
-    fma: float
-    mma: float
-    l2_bytes: float
-    l2_alone: float
+    Raises ValueError for a number that no GPU has.
+    """
+
+    fma: Sourced
+    mma: Sourced
+    l2_bytes: Sourced
+    l2_alone: Sourced
+
+    def __post_init__(self) -> None:
+        for name in RANGES:
+            refuse(name, getattr(self, name).value)
+
+
+def refuse(name: str, value: float) -> None:
+    """Raise ValueError for a number that no GPU has."""
+    least, most = RANGES[name]
+    if not least <= value <= most:
+        raise ValueError(
+            f"{name} is {value:.4g}, and it is from {least} to {most} on every GPU: look at its unit"
+        )
 
 
 @dataclass(frozen=True)
@@ -81,7 +117,9 @@ class Room:
         return f"a cooperative launch of {blocks:,} blocks, and {self}"
 
 
-# Where the rates come from. M: measured. P: published. A: assumed, because nobody has measured it here.
+PORT = Sourced(64, "assumed", "the port of an SM")
+
+# Of other numbers: M: measured. P: published. A: assumed, because nobody has measured it here.
 
 H100 = Gpu(
     name="H100",
@@ -125,10 +163,12 @@ A100 = Gpu(
     driver_name="NVIDIA A100-SXM4-80GB",
     clock_mhz=1410,  # P: boost
     rates=Rates(
-        fma=2,  # P: 64 FMA per cycle (CUDA C++ Programming Guide, throughput of instructions)
-        mma=8,  # P: 1024 FMA per cycle (A100 whitepaper)
-        l2_bytes=35,  # A: 3/4 of the peak, 5120 bytes per cycle for 108 SMs (A100 whitepaper)
-        l2_alone=64,  # A: the port of an SM
+        fma=Sourced(
+            2, "published", "64 FMA per cycle: CUDA C++ Programming Guide, throughput of instructions"
+        ),
+        mma=Sourced(8, "published", "1024 FMA per cycle: A100 whitepaper"),
+        l2_bytes=Sourced(35, "assumed", "3/4 of the peak, 5120 bytes per cycle for 108 SMs: A100 whitepaper"),
+        l2_alone=PORT,
     ),
 )
 
@@ -145,10 +185,10 @@ RTX_3090 = Gpu(
     driver_name="NVIDIA GeForce RTX 3090",
     clock_mhz=1695,  # P: boost
     rates=Rates(
-        fma=1,  # P: 128 FMA per cycle
-        mma=32,  # P: 71 TFLOP/s with float32 sums (GA102 whitepaper)
-        l2_bytes=24,  # A
-        l2_alone=64,  # A
+        fma=Sourced(1, "published", "128 FMA per cycle: CUDA C++ Programming Guide"),
+        mma=Sourced(32, "published", "71 TFLOP/s with float32 sums: GA102 whitepaper"),
+        l2_bytes=Sourced(24, "assumed", "nobody has measured it here"),
+        l2_alone=PORT,
     ),
 )
 
@@ -179,10 +219,10 @@ T4 = Gpu(
     shared_unit=256,
     clock_mhz=1590,  # P: boost
     rates=Rates(
-        fma=2,  # P: 64 FMA per cycle
-        mma=16,  # P: 65 TFLOP/s (T4 data sheet); as two m16n8k8
-        l2_bytes=20,  # A: about 1270 GB/s, remembered from arXiv 1903.07486 and not looked up again
-        l2_alone=64,  # A
+        fma=Sourced(2, "published", "64 FMA per cycle: CUDA C++ Programming Guide"),
+        mma=Sourced(16, "published", "65 TFLOP/s, T4 data sheet; as two m16n8k8"),
+        l2_bytes=Sourced(20, "assumed", "about 1270 GB/s: arXiv 1903.07486, from memory"),
+        l2_alone=PORT,
     ),
 )
 

@@ -1,15 +1,19 @@
 """How many cycles a launch takes by its machine code: a model, never a measurement.
 
-operands    an instruction's text, taken apart
-registers   what a warp knows without data
-arithmetic  what instructions on integers and predicates do
-walk        what a warp issues
-costs       what an instruction costs, each number with its source
-measured    a GPU's own numbers, from what `make calibrate` measured there
-sm          the warps of an SM's blocks, on four sub-cores
-model       a whole launch
-block       what the warps of one block do, and when
-services    when units of the SM work for it
+operands      an instruction's text, taken apart
+registers     what a warp knows without data
+arithmetic    what instructions on integers and predicates do
+walk          what a warp issues
+costs         the numbers of an SM's units, each with its source
+measured      a GPU's own numbers, from what `make calibrate` measured there
+memory        what the sub-cores share: L1, the way to L2 and back
+core          a sub-core, its warps and their blocks; what all operations have
+operations    a type for each kind of instruction: what happens when it is issued
+instructions  the operation of an instruction, with what it costs
+sm            the warps of an SM's blocks, played on four sub-cores
+model         a whole launch
+block         what the warps of one block do, and when
+services      when units of the SM work for it
 """
 
 from .block import BlockCycles, Issue, block_cycles

@@ -80,7 +80,8 @@ class Op:
     has its `pipe`.
 
     `use`: what it is for. `keeps`: cycles for which its sub-core issues nothing else. `pair`: it adds a pair of
-    registers, which it cannot read in the cycle behind a load's issue. `leaves`: what the warp waits for in the stall
+    registers, which it cannot read in the cycle behind a load's issue (M: beside NOPs, research/clock.md; C: LDG with
+    IMAD.WIDE). `leaves`: what the warp waits for in the stall
     behind it. `gated`: it may be held by more than scoreboards. `multiplies`: it gets in line for the tensor cores.
     """
 

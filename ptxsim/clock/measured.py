@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..foreign import json_of, text_of
-from ..gpus import H100, SUB_CORES, WARP, Gpu, file_name, find_gpu
+from ..gpus import H100, RANGES, SUB_CORES, WARP, Gpu, file_name, find_gpu, refuse
 from .costs import OF_AN_H100, Costs
 from .walk import readable
 
@@ -26,6 +26,10 @@ COPY_BESIDE = 21.0
 """Of a copy that is waited for, its issue, the tags, the wait and the loop. A"""
 BARRIER_BESIDE = 3.8
 """Of a barrier, its issue and its part of the loop. A"""
+
+FARTHEST = 9.0
+"""Times as long as on an H100 a cost can be. On the GPUs known here none is more than 5.2 times an H100's: that of an
+RTX 3090's tensor cores."""
 
 
 class NotMeasured(Exception):
@@ -116,7 +120,7 @@ def gpu_of(gpu: str | Gpu) -> Gpu:
 
 
 def calibrated(gpu: Gpu) -> bool:
-    """Whether the clock on machine code has this GPU's own numbers, and reads its machine code."""
+    """Whether the clock has this GPU's own numbers, and reads its machine code."""
     return _path(gpu.driver_name).is_file() and readable(gpu.arch)
 
 
@@ -140,10 +144,10 @@ def costs_of(gpu: Gpu) -> Costs:
     known = gpu.rates
     return replace(
         OF_AN_H100,
-        fma_halves=round(OF_AN_H100.fma_interval / known.fma),
-        tensor_interval=known.mma,
-        l2_bytes=known.l2_bytes,
-        l2_alone=known.l2_alone,
+        fma_halves=round(OF_AN_H100.fma_interval / known.fma.value),
+        tensor_interval=known.mma.value,
+        l2_bytes=known.l2_bytes.value,
+        l2_alone=known.l2_alone.value,
         clock_mhz=gpu.clock_mhz,
         origin="by published rates, all else as on an H100",
     )
@@ -155,11 +159,22 @@ def _costs_from(name: str) -> Costs:
         m, found = Measured(rates["cycles"]), {}
         for field, formula in FORMULAS.items():
             with suppress(NotMeasured):
-                found[field] = max(formula(m), 0.0)
+                found[field] = _checked(field, max(formula(m), 0.0))
         about = rates["provenance"]
         return Costs(**found, clock_mhz=int(about["max_sm_clock_mhz"]), origin=f"calibrated {about['date']}")
     except (KeyError, TypeError, ValueError) as why:
         raise _broken(name, why) from None
+
+
+def _checked(field: str, value: float) -> float:
+    """Raises ValueError for what no GPU has: a rate out of its range, and what takes far longer than on an H100."""
+    if field in RANGES:
+        refuse(field, value)
+    else:
+        on_an_h100 = getattr(OF_AN_H100, field)
+        if value > FARTHEST * on_an_h100:
+            raise ValueError(f"{field} is {value:.4g}, and {on_an_h100:.4g} on an H100")
+    return value
 
 
 def _read(name: str) -> dict:

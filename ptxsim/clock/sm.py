@@ -102,7 +102,7 @@ class _Sm:
             warp = core.choose()
             if warp is None:
                 if core.time == way.serves == inf and all(each.time == inf for each in self.cores):
-                    raise Untraceable("the clock on machine code sees warps that wait for ever")
+                    raise Untraceable("the clock sees warps that wait for ever")
                 continue
             time = core.time
             remaining -= 1

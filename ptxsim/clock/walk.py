@@ -169,9 +169,7 @@ class Warp(Registers):
         if name == "UTMALDG" or (name == "SYNCS" and "CCTL" not in decoded.modifiers):
             return self.mbarrier(decoded, lanes)
         if name in NOT_KNOWN:
-            raise Untraceable(
-                f"the clock on machine code does not know {name}, at line {decoded.instruction.line}"
-            )
+            raise Untraceable(f"the clock does not know {name}, at line {decoded.instruction.line}")
         self.forget(decoded)
         return None
 
@@ -398,7 +396,7 @@ def parameters_at(arch: str) -> int:
     Raises Untraceable for those behind Hopper, whose machine code nobody has taught the walk.
     """
     if not readable(arch):
-        raise Untraceable(f"the clock on machine code reads that of sm_75 to sm_{NEWEST}, and this is {arch}")
+        raise Untraceable(f"the clock reads that of sm_75 to sm_{NEWEST}, and this is {arch}")
     return 0x210 if _number(arch) >= 90 else 0x160
 
 

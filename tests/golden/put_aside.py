@@ -1,4 +1,4 @@
-"""Kernels that nobody looked at while the clock on machine code was built: how far is it from a GPU?
+"""Kernels that nobody looked at while the clock was built: how far is it from a GPU?
 
 `python -m tests.golden.put_aside` models them, and writes put_aside_modelled.json; on a GPU it measures them, and
 writes its file. put_aside_nvidia-h200.json was measured on 2026-11-24 and opened when the first was committed

@@ -1,12 +1,14 @@
 """Occupancy by the rules of the CUDA Occupancy Calculator, and what a launch takes on each GPU."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import ptxsim
 from course_lib import OPTIONS
 from ptxsim.compiler import nvrtc
-from ptxsim.gpus import GPUS, find_gpu
+from ptxsim.gpus import GPUS, RANGES, Gpu, Sourced, find_gpu
 from ptxsim.occupancy import launch_resources, occupancy
 from tests.kernels import pipelined
 
@@ -73,6 +75,57 @@ def test_a_gpu_is_found_by_name_and_by_architecture():
     with pytest.raises(ValueError, match=r"no GPU 'B200' is known here; name one of .*\"H100\" or \"sm_90\""):
         find_gpu("B200")
     assert find_gpu("sm_90").name == "H100" and find_gpu("NVIDIA H200") is GPUS["H200"]
+
+
+WITH_RATES = [gpu for gpu in GPUS.values() if gpu.rates]
+
+
+@pytest.mark.parametrize("gpu", WITH_RATES, ids=lambda gpu: gpu.name)
+def test_each_rate_says_how_it_is_known_and_where_it_stands(gpu):
+    for name in RANGES:
+        known = getattr(gpu.rates, name)
+        assert known.how in ("measured", "published", "assumed") and known.where, name
+
+
+@pytest.mark.parametrize("by", [10, 0.1])
+@pytest.mark.parametrize("name", ["fma", "l2_bytes", "l2_alone"])
+@pytest.mark.parametrize("gpu", WITH_RATES, ids=lambda gpu: gpu.name)
+def test_a_rate_that_is_ten_times_off_is_refused(gpu, name, by):
+    """But for tensor cores, which differ as much from one GPU to another."""
+    known = getattr(gpu.rates, name)
+    with pytest.raises(ValueError, match=f"{name} is .*, and it is from"):
+        replace(gpu.rates, **{name: replace(known, value=by * known.value)})
+
+
+def beyond(gpu: Gpu) -> dict[str, float]:
+    """What this GPU's ceilings and limits say that no GPU has, by name."""
+    cycles = gpu.sms * gpu.clock_mhz * 1e6 or 1.0
+    most = {"float32": 256, "float16": 4096}  # FLOP of an SM in a cycle: an H100's units
+    found = {dtype: value * 1e12 / cycles / most[dtype] for dtype, (value, _) in gpu.ceilings.math.items()}
+    found |= {level: value * 1e12 / cycles / 64 for level, value in gpu.ceilings.memory.items()}
+    found |= {"L2's size": gpu.l2 / (128 << 20), "clock": gpu.clock_mhz / 3000}
+    return {name: part for name, part in found.items() if part > 1.005}
+
+
+@pytest.mark.parametrize("gpu", GPUS.values(), ids=GPUS)
+def test_no_ceiling_is_higher_than_what_an_sm_can_take(gpu):
+    assert beyond(gpu) == {}
+
+
+def test_ten_times_an_h100_s_l2_is_refused():
+    h100 = GPUS["H100"]
+    more = replace(h100.ceilings, memory={"DRAM": 2.85, "L2": 68.4}, math={"float16": (6480, "")})
+    assert beyond(replace(h100, ceilings=more, l2=500 << 20)).keys() == {
+        "L2",
+        "L2's size",
+        "float16",
+    }
+
+
+def test_l2_of_a_new_gpu_that_is_ten_times_too_fast_is_refused():
+    """As somebody wrote of an L40S: 86 TB/s together."""
+    with pytest.raises(ValueError, match="l2_bytes is 240, and it is from 4 to 128 on every GPU"):
+        replace(GPUS["RTX 3090"].rates, l2_bytes=Sourced(240, "assumed", "an L40S"))
 
 
 PLAIN = r"""

@@ -83,7 +83,7 @@ def home_of(entry: dict) -> tuple[str, str] | None:
 
 
 def modelled(entry: dict) -> float | None:
-    """Cycles of a k-tile by the clock on machine code; None where no notebook has the kernel, or the clock cannot
+    """Cycles of a k-tile by the clock; None where no notebook has the kernel, or the clock cannot
     follow it."""
     home = home_of(entry)
     if home is None:

@@ -1,4 +1,4 @@
-"""Points that a script in tests/golden measured on a GPU, beside the clock on machine code."""
+"""Points that a script in tests/golden measured on a GPU, beside the clock."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What copies to shared memory cost the loads beside them: the clock on machine code against an H100
+"""What copies to shared memory cost the loads beside them: the clock against an H100
 (tests/golden/record_copies_beside_loads.py). `python -m tests.ptxsim.clock.test_copies_beside_loads` prints it."""
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""What the clock on machine code takes from DRAM: the arrays of which few blocks read the same lines, where L2 cannot
+"""What the clock takes from DRAM: the arrays of which few blocks read the same lines, where L2 cannot
 keep what is read."""
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""The clock on machine code against the recorded speeds of the lessons' kernels, on an H100 (assets/measurements).
+"""The clock against the recorded speeds of the lessons' kernels, on an H100 (assets/measurements).
 
 No number of it is fitted to these times.
 """

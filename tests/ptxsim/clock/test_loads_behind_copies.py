@@ -1,4 +1,4 @@
-"""How long a load from shared memory takes behind copies: the clock on machine code against an H100
+"""How long a load from shared memory takes behind copies: the clock against an H100
 (tests/golden/record_loads_behind_copies.py). `python -m tests.ptxsim.clock.test_loads_behind_copies` prints it."""
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""What loads from shared memory cost the multiply-adds beside them: the clock on machine code against an H100
+"""What loads from shared memory cost the multiply-adds beside them: the clock against an H100
 (tests/golden/record_loads_beside_math.py). `python -m tests.ptxsim.clock.test_loads_beside_math` prints it."""
 
 import numpy as np

@@ -114,6 +114,21 @@ def test_a_broken_file_is_named(rates, other):
         products("RTX 3090")
 
 
+@pytest.mark.parametrize(
+    ("name", "by", "says"),
+    [
+        ("LDG.128 in L2", 0.1, r"l2_bytes is 35\d(\.\d)?, and it is from 4 to 128 on every GPU"),
+        ("LDG.128 in L2", 10, r"l2_bytes is 3\.\d+, and it is from 4 to 128"),
+        ("HMMA.16816.F32, 4 sums", 10, r"tensor_interval is 61\.\d+, and 6\.15 on an H100"),
+        ("LDG.32 in L2, dependent", 10, r"l2_latency is 2955, and 288 on an H100"),
+    ],
+)
+def test_a_number_that_no_gpu_has_is_refused(rates, name, by, says):
+    rates(times={name: by})
+    with pytest.raises(ValueError, match=rf"is not what `make calibrate` writes \({says}"):
+        costs_of(RTX_3090)
+
+
 def test_a_gpu_that_nobody_named_here_is_known_by_its_file(rates):
     with pytest.raises(ValueError, match=r"no GPU 'NVIDIA RTX A6000' is known here.*`make calibrate`"):
         gpu_of("NVIDIA RTX A6000")
@@ -165,9 +180,9 @@ def test_lessons_have_a_time_on_older_gpus(notebook, name, gpu):
     )  # fmt: skip
     warps_products = size**3 / target.sms / 4
     least = (
-        warps_products / 2048 * target.rates.mma
+        warps_products / 2048 * target.rates.mma.value
         if notebook[1] == "5"
-        else warps_products / 32 * target.rates.fma
+        else warps_products / 32 * target.rates.fma.value
     )
     assert least < played.cycles < 4 * least
 

@@ -1,4 +1,4 @@
-"""The clock on machine code against kernels that nobody looked at while it was built.
+"""The clock against kernels that nobody looked at while it was built.
 
 Its predictions were committed before the measured times were opened (tests/golden/put_aside.py).
 ptxsim/docs/clock_put_aside.csv has them: `python -m tools.author.clock`.

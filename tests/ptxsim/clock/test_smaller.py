@@ -1,4 +1,4 @@
-"""The clock on machine code at 2048^3, where a launch is a few turns of blocks: against speeds measured on an H100.
+"""The clock at 2048^3, where a launch is a few turns of blocks: against speeds measured on an H100.
 
 `python -m tests.ptxsim.clock.test_smaller` prints all of them.
 """

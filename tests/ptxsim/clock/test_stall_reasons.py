@@ -1,4 +1,4 @@
-"""The clock on machine code against Nsight Compute: where the warps of the lessons' kernels spend their time, line by
+"""The clock against Nsight Compute: where the warps of the lessons' kernels spend their time, line by
 line and by reason (tests/golden/stalls_h100.json).
 
 `python -m tests.ptxsim.clock.test_stall_reasons` prints how far each kernel is off, and where.

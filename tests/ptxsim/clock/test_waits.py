@@ -1,4 +1,4 @@
-"""What waits cost, the clock on machine code against an H100 (tests/golden/record_waits.py): lines on their way to L1,
+"""What waits cost, the clock against an H100 (tests/golden/record_waits.py): lines on their way to L1,
 mbarriers, wgmma in line. `python -m tests.ptxsim.clock.test_waits` prints it."""
 
 import json
