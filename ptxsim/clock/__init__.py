@@ -4,6 +4,7 @@ operands      an instruction's text, taken apart
 registers     what a warp knows without data
 arithmetic    what instructions on integers and predicates do
 walk          what a warp issues
+accesses      and what of it reaches beyond the warp's registers
 costs         the numbers of an SM's units, each with its source
 measured      a GPU's own numbers, from what `make calibrate` measured there
 memory        what the sub-cores share: L1, the way to L2 and back

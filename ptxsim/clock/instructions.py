@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 from . import operations as of
+from .accesses import Access, Arrived, Asked, AtBarrier, BulkCopied, BulkStored, Found, Made
 from .core import Op
 from .costs import (
     ALU,
@@ -22,7 +23,7 @@ from .costs import (
     Costs,
 )
 from .operands import Decoded
-from .walk import Access, Step
+from .walk import Step
 
 UNIFORM_ALU = frozenset(
     ["UMOV", "UIADD3", "USHF", "ULEA", "ULOP3", "UISETP", "USEL", "UIMAD", "ULDC", "UPLOP3", "VOTEU", "UP2UR"]
@@ -89,7 +90,7 @@ def ops_of(steps: Sequence[Step], known: dict[tuple, Op], costs: Costs = OF_AN_H
 def op_of(
     decoded: Decoded,
     before: Decoded | None,
-    access: Access | None,
+    access: Found | None,
     executes: bool,
     taken: bool,
     costs: Costs = OF_AN_H100,
@@ -110,7 +111,7 @@ def op_of(
     name = decoded.name
     if not executes:
         return Op(**head)
-    if name in ON_MEMORY and access is not None:
+    if isinstance(access, Access):
         return _on_memory(head, decoded, access, costs)
     if name in ON_HOPPER:
         return _of_hopper(head, decoded, access, costs)
@@ -172,14 +173,13 @@ def _on_memory(head: Head, decoded: Decoded, access: Access, costs: Costs) -> Op
     return of.Store(**head, interval=interval, wavefronts=wavefronts, written=written, sectors=sectors)
 
 
-def _of_control(head: Head, decoded: Decoded, access: Access | None, taken: bool, costs: Costs) -> Op:
+def _of_control(head: Head, decoded: Decoded, access: Found | None, taken: bool, costs: Costs) -> Op:
     name = decoded.name
     if name == "EXIT":
         return of.Exit(**head)
-    if name in ("BAR", "UCGABAR_WAIT"):  # the other blocks of the cluster come when this one does
-        number, warps = access.barrier if access else (0, 0)
+    if isinstance(access, AtBarrier):  # of a cluster's, too: the other blocks come when this one does
         made = of.Arrive if "ARV" in decoded.modifiers else of.Sync
-        return made(**head, number=number, warps=warps)
+        return made(**head, number=access.number, warps=access.warps)
     if name in ("LDGDEPBAR", "UTMACMDFLUSH"):
         return of.Commit(**head)
     if name == "DEPBAR":
@@ -192,7 +192,7 @@ def _groups(decoded: Decoded) -> int:
     return next((one.number for one in decoded.operands if one.kind == "imm"), 0)
 
 
-def _of_hopper(head: Head, decoded: Decoded, access: Access | None, costs: Costs) -> Op:
+def _of_hopper(head: Head, decoded: Decoded, access: Found | None, costs: Costs) -> Op:
     name, modifiers = decoded.name, decoded.modifiers
     if name == "HGMMA":
         columns = int(next(each for each in modifiers if each.count("x") == 2).split("x")[1])
@@ -202,19 +202,19 @@ def _of_hopper(head: Head, decoded: Decoded, access: Access | None, costs: Costs
         return of.Meet(**head)
     if name == "WARPGROUP" and "DEPBAR" in modifiers:
         return of.ProductsWait(**head, groups=_groups(decoded))
-    if access is None or name not in ("SYNCS", "UTMALDG", "UTMASTG"):
-        return Op(**head)
-    if name == "UTMASTG":
-        return of.BulkStore(**head, size=access.size)
-    mbarrier, number = access.barrier
-    if name == "UTMALDG":
-        return of.Bulk(**head, mbarrier=mbarrier, size=access.size, part=1 / max(number, 1))
-    if "EXCH" in modifiers:
-        return of.Init(**head, mbarrier=mbarrier, count=number)
-    if "ARRIVE" in modifiers:
-        late = OTHER_SM if access.parts else 0.0
-        return of.Signal(**head, mbarrier=mbarrier, arrivals=number, expected=access.size, late=late)
-    return of.Await(**head, mbarrier=mbarrier, parity=number)
+    match access:
+        case BulkStored(size):
+            return of.BulkStore(**head, size=size)
+        case BulkCopied(mbarrier, blocks, size):
+            return of.Bulk(**head, mbarrier=mbarrier, size=size, part=1 / max(blocks, 1))
+        case Made(mbarrier, count):
+            return of.Init(**head, mbarrier=mbarrier, count=count)
+        case Arrived(mbarrier, arrivals, expected, elsewhere):
+            late = OTHER_SM if elsewhere else 0.0
+            return of.Signal(**head, mbarrier=mbarrier, arrivals=arrivals, expected=expected, late=late)
+        case Asked(mbarrier, parity):
+            return of.Await(**head, mbarrier=mbarrier, parity=parity)
+    return Op(**head)
 
 
 def pipe_of(decoded: Decoded) -> int:

@@ -19,6 +19,7 @@ from ..compiler.disassembly import SassInstruction
 from ..gpus import H100, SECTOR, Gpu
 from ..kernel import Kernel, literals, machine_code
 from ..occupancy import launch_resources
+from .accesses import Access
 from .core import Op
 from .costs import Costs
 from .instructions import ops_of
@@ -156,7 +157,13 @@ def arrays_of_few(one: list[list[Step]], other: list[list[Step]]) -> frozenset[i
     """The arrays of which two blocks read mostly lines of their own: few of the blocks at work read the same ones. Of
     the other arrays many do, and all but the first of these find them in L2."""
     read = [
-        {sector for of_warp in walk for step in of_warp if step.access for sector in step.access.sectors}
+        {
+            sector
+            for of_warp in walk
+            for step in of_warp
+            if isinstance(step.access, Access)
+            for sector in step.access.sectors
+        }
         for walk in (one, other)
     ]
     of_one, shared = (Counter(sector // ARRAY for sector in each) for each in (read[0], read[0] & read[1]))

@@ -16,6 +16,7 @@ import numpy as np
 from ..compiler.disassembly import SassInstruction
 from ..gpus import SECTOR, WARP
 from ..observe.counters import NO_LANE, shared_wavefronts
+from .accesses import Access, Arrived, Asked, AtBarrier, BulkCopied, BulkStored, Found, Made
 from .arithmetic import HANDLERS
 from .costs import SECTORS
 from .operands import TRUE, ZERO_REGISTER, Decoded, decode
@@ -45,32 +46,13 @@ class Untraceable(ValueError):
 
 
 @dataclass(frozen=True)
-class Access:
-    """What the walk found of an instruction: wavefronts in shared memory or L1, and the sectors of global memory, which
-    are numbered, and its lines; or which barrier, and for how many warps (0: all), as in `Op`; bytes that an mbarrier
-    expects or a bulk copy brings, or that are stored in shared memory; of a store the sectors that it writes in part,
-    of arrivals those at another block's mbarrier."""
-
-    wavefronts: int = 0
-    sectors: tuple[int, ...] = ()
-    barrier: tuple[int, int] = (0, 0)
-    size: int = 0
-    parts: int = 0
-
-    @property
-    def lines(self) -> int:
-        """Of 128 bytes."""
-        return len({sector // SECTORS for sector in self.sectors})
-
-
-@dataclass(frozen=True)
 class Step:
     """An instruction that a warp issued. `executes`: any lane does; `taken`: a branch that leaves its place."""
 
     decoded: Decoded
     executes: bool
     taken: bool
-    access: Access | None
+    access: Found | None
 
 
 class Warp(Registers):
@@ -151,7 +133,7 @@ class Warp(Registers):
                 self._go(self.active & ~goes, self.at + 1)
         return Step(decoded, executes, goes is not None, None)
 
-    def _execute(self, decoded: Decoded, does: np.ndarray | None) -> Access | None:
+    def _execute(self, decoded: Decoded, does: np.ndarray | None) -> Found | None:
         """What it does to what the warp knows, and its access."""
         name, lanes = decoded.name, self.active if does is None else does
         handler = HANDLERS.get(name)
@@ -165,7 +147,7 @@ class Warp(Registers):
         if name == "BAR":
             return self.barrier(decoded)
         if name == "UCGABAR_WAIT":
-            return Access(barrier=(CLUSTER, 0))
+            return AtBarrier(CLUSTER)
         if name == "UTMALDG" or (name == "SYNCS" and "CCTL" not in decoded.modifiers):
             return self.mbarrier(decoded, lanes)
         if name in NOT_KNOWN:
@@ -214,7 +196,7 @@ class Warp(Registers):
             elif operand.kind == "P" and operand.number != TRUE:
                 self.predicates[operand.number] = None
 
-    def barrier(self, decoded: Decoded) -> Access:
+    def barrier(self, decoded: Decoded) -> AtBarrier:
         """Which one, and for how many warps (0: all)."""
         numbers = [
             one(self.get(operand)) for operand in decoded.operands if operand.kind in ("R", "UR", "imm")
@@ -222,9 +204,9 @@ class Warp(Registers):
         if any(number is None for number in numbers):
             raise Untraceable(f"a barrier's number depends on data, at line {decoded.instruction.line}")
         number, threads = ([int(each or 0) for each in numbers] + [0, 0])[:2]
-        return Access(barrier=(number, threads // WARP))
+        return AtBarrier(number, threads // WARP)
 
-    def mbarrier(self, decoded: Decoded, active: np.ndarray) -> Access:
+    def mbarrier(self, decoded: Decoded, active: np.ndarray) -> Made | Arrived | Asked | BulkCopied:
         """Of which mbarrier; arrivals that it waits for, or that come; the parity that is waited for; bytes. Of a copy:
         the mbarrier, and to how many blocks it goes.
 
@@ -236,7 +218,7 @@ class Warp(Registers):
             to = self.get(decoded.operands[2]) if "MULTICAST" in decoded.modifiers else 1
             if number is None or to is None:
                 raise Untraceable(f"an mbarrier depends on data, at line {decoded.instruction.line}")
-            return Access(barrier=(int(number) & OWN, int(to).bit_count()))
+            return BulkCopied(int(number) & OWN, int(to).bit_count())
         place = next(operand for operand in decoded.operands if operand.kind == "mem")
         addresses, value = self.address(place), one(self.get(decoded.operands[-1]))
         if addresses is None or value is None:
@@ -244,13 +226,13 @@ class Warp(Registers):
         of_lanes = np.broadcast_to(addresses, WARP)[active]
         address = int(of_lanes[0]) & OWN
         if "EXCH" in decoded.modifiers:  # the count, as the number that it is short of
-            return Access(barrier=(address, (1 << 20) - (int(value) >> 1)))
+            return Made(address, (1 << 20) - (int(value) >> 1))
         if "ARRIVE" in decoded.modifiers:
             expected = 0 if "A1T0" in decoded.modifiers else int(value)
             others = int((of_lanes > OWN).sum())
-            return Access(barrier=(address, int(active.sum())), size=expected, parts=others)
+            return Arrived(address, int(active.sum()), expected, others)
         self.put(decoded.operands[0], True, active)
-        return Access(barrier=(address, int(value) >> 31 & 1))
+        return Asked(address, int(value) >> 31 & 1)
 
     def local(self, decoded: Decoded) -> Access:
         """Of a thread's own memory, where spills lie: a word of all lanes is a line."""
@@ -272,12 +254,12 @@ class Warp(Registers):
         size = 4 * decoded.width
         if name in ("LDSM", "STSM"):
             written = size * WARP if name == "STSM" else 0
-            return Access(_matrices(rows[0].tobytes(), decoded.width), size=written)
+            return Access(_matrices(rows[0].tobytes(), decoded.width), stored=written)
         if name in ("LDL", "STL"):
             return self.local(decoded)
         if name in ("LDS", "STS", "ATOMS"):
             written = size * int(active.sum()) if name == "STS" else 0
-            return Access(_shared(rows[0].tobytes(), size, name == "LDS"), size=written)
+            return Access(_shared(rows[0].tobytes(), size, name == "LDS"), stored=written)
         if name == "LDGSTS":
             bypass = "BYPASS" in decoded.modifiers
             return _copied(rows[0].tobytes(), rows[1], size, bypass)
@@ -291,21 +273,21 @@ def _with_bytes(steps: list[Step]) -> list[Step]:
     """Each bulk copy with its bytes: what its mbarrier was told to expect, in equal parts. A copy to several blocks of
     a cluster brings so many parts: each of the others makes one like it."""
     told: dict[int, int] = {}
-    copies: dict[int, list[int]] = {}
+    copies: dict[int, list[tuple[int, BulkCopied]]] = {}
 
     def settle(address: int) -> None:
-        blocks = {at: access.barrier[1] for at in copies.get(address, ()) if (access := steps[at].access)}
-        for at, count in blocks.items():
-            size = told.get(address, 0) * count // sum(blocks.values())
-            steps[at] = replace(steps[at], access=Access(barrier=(address, count), size=size))
-        copies[address] = []
+        waiting = copies.pop(address, [])
+        blocks = sum(copy.blocks for _, copy in waiting)
+        for at, copy in waiting:
+            size = told.get(address, 0) * copy.blocks // blocks
+            steps[at] = replace(steps[at], access=replace(copy, size=size))
 
     for at, step in enumerate(steps):
-        if step.access and step.access.size and step.decoded.name == "SYNCS":
-            settle(step.access.barrier[0])
-            told[step.access.barrier[0]] = step.access.size
-        elif step.access and step.decoded.name == "UTMALDG":
-            copies.setdefault(step.access.barrier[0], []).append(at)
+        if isinstance(step.access, Arrived) and step.access.expected:
+            settle(step.access.mbarrier)
+            told[step.access.mbarrier] = step.access.expected
+        elif isinstance(step.access, BulkCopied):
+            copies.setdefault(step.access.mbarrier, []).append((at, step.access))
     for address in list(copies):
         settle(address)
     return steps
@@ -320,14 +302,10 @@ def _with_stores(warps: list[list[Step]]) -> list[list[Step]]:
         if step.decoded.name == "UTMASTG" and step.executes
     ]
     if stores:
-        wrote = sum(
-            step.access.size
-            for steps in warps
-            for step in steps
-            if step.access and step.decoded.name in ("STS", "STSM")
-        )
+        accesses = (step.access for steps in warps for step in steps)
+        wrote = sum(access.stored for access in accesses if isinstance(access, Access))
         for steps, at in stores:
-            steps[at] = replace(steps[at], access=Access(size=wrote // len(stores)))
+            steps[at] = replace(steps[at], access=BulkStored(wrote // len(stores)))
     return warps
 
 

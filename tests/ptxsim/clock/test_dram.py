@@ -6,9 +6,10 @@ import pytest
 
 from course_lib import kernel_source
 from cupy_or_sim.simulate import compiled
+from ptxsim.clock.accesses import Access
 from ptxsim.clock.memory import ARRAY, Rates
 from ptxsim.clock.model import arrays_of_few, setting
-from ptxsim.clock.walk import Access, Step
+from ptxsim.clock.walk import Step
 from tests.lessons import GEMMS, kernel
 
 A, B, C = 1, 2, 3

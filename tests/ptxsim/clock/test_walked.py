@@ -8,6 +8,7 @@ import pytest
 import ptxsim
 from course_lib import OPTIONS, Gemm, lesson_kernel
 from cupy_or_sim.simulate import compiled
+from ptxsim.clock.accesses import Access
 from ptxsim.clock.model import parameters, triple
 from ptxsim.clock.walk import Untraceable, constants_of, walk_block
 from ptxsim.kernel import literals, machine_code
@@ -139,7 +140,7 @@ def test_other_architectures_move_the_same_data(notebook, name, arch):
 def test_mbarriers_bulk_copies_and_wgmma_of_a_ring():
     """One thread makes four slots' barriers and copies 48 KB for each k-tile; each warp waits once for it."""
     first, *others = of_lesson("07_hopper", "ring", 6)
-    made = [step.access.barrier[1] for step in first if step.access and "EXCH" in step.decoded.modifiers]
+    made = [step.access.count for step in first if step.access and "EXCH" in step.decoded.modifiers]
     assert sorted(made) == [1] * 4 + [2] * 4, "a copy fills a slot, two warpgroups free it"
     assert (
         sum(step.access.size for step in first if step.decoded.name == "UTMALDG" and step.access)
@@ -192,11 +193,11 @@ def test_a_block_goes_round_its_tiles(name):
 def test_a_cluster_shares_copies_and_its_blocks_arrive_at_each_other():
     """Each of two blocks copies half of B for both, 16 KB of it in two copies; a slot is freed by both."""
     warps = of_lesson("08_never_a_pause", "cluster", 6)
-    copies = {(copy.size >> 10, copy.barrier[1]) for copy in of_block(warps, "UTMALDG")}
+    copies = {(copy.size >> 10, copy.blocks) for copy in of_block(warps, "UTMALDG")}
     assert copies == {(8, 1), (16, 2)}, "what it brings here, and to how many blocks it goes"
-    counts = sorted(made.barrier[1] for made in of_block(warps, "SYNCS", "EXCH"))
+    counts = sorted(made.count for made in of_block(warps, "SYNCS", "EXCH"))
     assert counts == [1] * 4 + [4] * 4
-    freed = {(each.barrier[1], each.parts) for each in of_block(warps, "SYNCS", "A1T0")}
+    freed = {(each.arrivals, each.elsewhere) for each in of_block(warps, "SYNCS", "A1T0")}
     assert freed == {(2, 1)}, "one lane here, one there"
 
 
@@ -245,6 +246,6 @@ def test_wavefronts_and_sectors_are_those_that_the_simulator_counts(name):
     shared = sum(
         step.access.wavefronts for step in steps if step.access and step.decoded.name in ("LDS", "STS")
     )
-    sectors = sum(len(step.access.sectors) for step in steps if step.access)
+    sectors = sum(len(step.access.sectors) for step in steps if isinstance(step.access, Access))
     assert shared == report.counters.total.shared_wavefronts
     assert sectors == report.counters.total.global_sectors
