@@ -8,6 +8,7 @@ accesses      and what of it reaches beyond the warp's registers
 costs         the numbers of an SM's units, each with its source
 measured      a GPU's own numbers, from what `make calibrate` measured there
 memory        what the sub-cores share: L1, the way to L2 and back
+reasons       what a warp spends its cycles on
 core          a sub-core, its warps and their blocks; what all operations have
 operations    a type for each kind of instruction: what happens when it is issued
 instructions  the operation of an instruction, with what it costs
@@ -18,9 +19,9 @@ services      when units of the SM work for it
 """
 
 from .block import BlockCycles, Issue, block_cycles
-from .core import REASONS
 from .measured import calibrated
 from .model import LaunchCycles, launch_cycles
+from .reasons import REASONS
 from .walk import Untraceable
 
 __all__ = [

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import ClassVar, Literal
 
+from ..gpus import WARPGROUP
 from .costs import (
     AGE,
     FMA,
@@ -24,38 +25,8 @@ from .costs import (
     Costs,
 )
 from .memory import Memory, Rates
+from .reasons import FOR_BARRIER, FOR_COPIES, FOR_PIPE, FOR_RESULT, FOR_SHARED, FOR_TIME
 
-REASONS = (
-    "issues",
-    "fixed time",
-    "branch",
-    "shared memory",
-    "global memory",
-    "copies",
-    "other result",
-    "barrier",
-    "pipe busy",
-    "register banks",
-    "memory queue full",
-    "another warp first",
-)
-"""What a warp spends its cycles on: it issues, or waits for this. An IMAD.WIDE that keeps the issue: register banks."""
-(
-    ISSUES,
-    FOR_TIME,
-    FOR_BRANCH,
-    FOR_SHARED,
-    FOR_GLOBAL,
-    FOR_COPIES,
-    FOR_RESULT,
-    FOR_BARRIER,
-    FOR_PIPE,
-    FOR_BANKS,
-    FOR_QUEUE,
-    FOR_TURN,
-) = range(len(REASONS))
-
-WARPGROUP = 4  # warps that make a wgmma together
 OTHER_DATA = 1 << 36
 """Of a warp that goes round: its sectors of the next round lie so far away."""
 OTHER_BLOCK = 1 << 44

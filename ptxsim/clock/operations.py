@@ -1,7 +1,7 @@
 """What instructions do behind their issue: a type for each kind, with what happens when it is issued, when it is first
 in line for memory, what it may be held by, and which units of the SM it needs.
 
-Those in core.Op have the head; here stand the fields that a kind has besides.
+`core.Op` has what all instructions have; a type here has the fields of its kind besides.
 """
 
 from __future__ import annotations
@@ -11,21 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..gpus import SECTOR
-from .core import (
-    FOR_BARRIER,
-    FOR_BRANCH,
-    FOR_COPIES,
-    FOR_GLOBAL,
-    FOR_PIPE,
-    FOR_RESULT,
-    FOR_SHARED,
-    Mbarrier,
-    Op,
-    Unit,
-    Use,
-    Warp,
-    Write,
-)
+from .core import Mbarrier, Op, Unit, Use, Warp, Write
 from .costs import (
     AWAIT_LATENCY,
     BULK_LATENCY,
@@ -41,6 +27,7 @@ from .costs import (
     WIDE_ISSUE,
 )
 from .memory import OPEN_ROW, Rates
+from .reasons import FOR_BARRIER, FOR_BRANCH, FOR_COPIES, FOR_GLOBAL, FOR_PIPE, FOR_RESULT, FOR_SHARED
 
 Asked = Sequence[tuple[Unit, float]]
 WAVEFRONT = 128

@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from math import inf
 
 from ..gpus import SUB_CORES
-from .core import FOR_BANKS, FOR_BARRIER, FOR_PIPE, FOR_QUEUE, FOR_TURN, ISSUES, Block, Op, SubCore, Warp
+from .core import Block, Op, SubCore, Warp
 from .costs import MEMORY, PRODUCTS_AHEAD
 from .memory import ON_AN_H100, Memory, Rates
+from .reasons import FOR_BANKS, FOR_BARRIER, FOR_PIPE, FOR_QUEUE, FOR_TURN, ISSUES
 from .walk import Untraceable
 
 

@@ -9,16 +9,7 @@ import pytest
 
 from course_lib import OPTIONS
 from ptxsim.clock import costs
-from ptxsim.clock.core import (
-    FOR_BANKS,
-    FOR_BARRIER,
-    FOR_GLOBAL,
-    FOR_QUEUE,
-    FOR_TURN,
-    ISSUES,
-    REASONS,
-    Op,
-)
+from ptxsim.clock.core import Op
 from ptxsim.clock.costs import ALU, FMA, HEAVY, SECTORS, TENSOR
 from ptxsim.clock.instructions import ops_of
 from ptxsim.clock.memory import ARRAY, OPEN_ROW, OTHER_ROW, Rates
@@ -41,6 +32,7 @@ from ptxsim.clock.operations import (
     Sync,
     Wide,
 )
+from ptxsim.clock.reasons import FOR_BANKS, FOR_BARRIER, FOR_GLOBAL, FOR_QUEUE, FOR_TURN, ISSUES, REASONS
 from ptxsim.clock.sm import Stream, run
 from ptxsim.clock.walk import constants_of, walk_block
 from ptxsim.compiler import nvrtc
