@@ -35,8 +35,8 @@ RANGES = {
     "l2_bytes": (4, 128),
     "l2_alone": (8, 128),
 }
-"""The least and the most that a number of `Rates` can be. From 16 to 32 FMA of a sub-core a cycle; of an m16n8k16 from
-32 to 2,048; from L2 an H100's SM gets 35 bytes a cycle and 55 alone, and a bus of more than 128 nobody has built."""
+"""The least and the most that a number of `Rates` can be. A: the GPUs below have 1 and 2, 8 to 32, 20 to 35 and 64 (of
+an H100 6.15, 35.4 and 55 were measured); what is ten times too many bytes is out of range on each of them."""
 
 
 @dataclass(frozen=True)
