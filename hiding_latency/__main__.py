@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from hiding_latency import compared, lab, news, places, serve
-
-MISSING = "What runs notebooks is not installed here: pip install 'hiding-latency[learn]' brings it."
+from hiding_latency.packages import brings
 
 
 def main(typed: Sequence[str] | None = None) -> int:
@@ -29,7 +28,7 @@ def main(typed: Sequence[str] | None = None) -> int:
         return compared.main(place.folder, asked.lesson)
     if asked.command == "course":
         if find_spec("nbclient") is None:
-            print(MISSING, file=sys.stderr)
+            print(f"What runs notebooks is not installed here: {brings('learn')} brings it.", file=sys.stderr)
             return 2
         # it imports what runs notebooks
         from hiding_latency import lessons

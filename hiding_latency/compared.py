@@ -14,15 +14,14 @@ from typing import Any
 from course_lib.exercises.logbook import PROGRESS_CELL
 from course_lib.lessons import sources
 from hiding_latency.kernels import KernelOfNbval
+from hiding_latency.packages import brings
 
 PICTURES = (
     "image/svg+xml",
     "text/html",
 )  # nbval itself leaves PNG out; the text beside a picture is compared
 CELL_SECONDS = 300
-MISSING = (
-    "nbval is not installed here, only the course's library: pip install 'hiding-latency[learn]' brings it."
-)
+MISSING = "nbval is not installed here, only the course's library"
 
 
 def pytest_collectstart(collector: Any) -> None:
@@ -66,7 +65,7 @@ def main(folder: Path, lessons: list[str]) -> int:
         )
         return 2
     if find_spec("nbval") is None:
-        print(MISSING, file=sys.stderr)
+        print(f"{MISSING}: {brings('learn')} brings it.", file=sys.stderr)
         return 2
     print(
         f"{folder.name}: what {len(copies)} of its notebooks print is compared with what they show.",

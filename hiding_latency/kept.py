@@ -7,6 +7,7 @@ locked versions; the machine. A hash of these lies in each file. A run that fail
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -26,6 +27,8 @@ LIBRARY = (
     "*.dist-info/METADATA",
 )
 """Files and folders that every run depends on; beside an installed course lie all packages, with their versions."""
+_LEFT_BY_OTHERS = re.compile(r"__pycache__/|\.egg-info/")
+"""What Python and pip leave beside the files."""
 _OWN = "ran"
 """The name under which hash and seconds stand in a kept notebook's metadata."""
 
@@ -43,7 +46,7 @@ def digest_of_files(root: Path, names: Iterable[str]) -> str:
     """A hash of these files of a repository and of all that lies in these folders; a name may be a pattern."""
     tops = [top for name in names for top in root.glob(name)]
     found = [path for top in tops for path in (top.rglob("*") if top.is_dir() else [top]) if path.is_file()]
-    files = sorted(path for path in found if "__pycache__" not in path.parts)
+    files = sorted(path for path in found if not _LEFT_BY_OTHERS.search(path.as_posix()))
     return digest(part for path in files for part in (path.relative_to(root).as_posix(), path.read_bytes()))
 
 

@@ -12,11 +12,12 @@ from urllib.parse import quote
 
 from course_lib.exercises.logbook import FILE, Progress, entries
 from hiding_latency import copies, places
+from hiding_latency.packages import brings
 from hiding_latency.places import Place
 
 EXTENSION = places.ROOT / "tools" / "lab_extension"
 """In a clone; an installed course has it where JupyterLab looks."""
-MISSING = "JupyterLab is not installed here, only the course's library: pip install 'hiding-latency[learn]' brings it."
+MISSING = "JupyterLab is not installed here, only the course's library"
 
 
 def command(place: Place, more: list[str]) -> list[str]:
@@ -75,5 +76,5 @@ def main(place: Place, more: list[str]) -> None:
     """Bring the copies up to date, and become JupyterLab."""
     bring(place)
     if find_spec("jupyterlab") is None:
-        sys.exit(MISSING)
+        sys.exit(f"{MISSING}: {brings('learn')} brings it.")
     os.execve(sys.executable, command(place, more), environment())

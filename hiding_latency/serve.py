@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from hiding_latency.compile_service.limits import Limits
+from hiding_latency.packages import brings
 from hiding_latency.places import ROOT
 
 if TYPE_CHECKING:
     from hiding_latency.compile_service.server import Server
 
-MISSING = (
-    "The server needs tornado, which is not installed here: pip install 'hiding-latency[learn]' brings it."
-)
+MISSING = "The server needs tornado, which is not installed here"
 BOOK = ROOT / "build" / "course"
 OPEN = (
     "Everybody who reaches this machine over the network can read the book and have texts compiled here. Nothing that\n"
@@ -30,7 +29,7 @@ OPEN = (
 def main(asked: argparse.Namespace) -> int:
     """Serve until Ctrl-C; the exit status."""
     if find_spec("tornado") is None:
-        print(MISSING, file=sys.stderr)
+        print(f"{MISSING}: {brings('learn')} brings it.", file=sys.stderr)
         return 2
     root = Path(asked.folder) if asked.folder else BOOK if BOOK.is_dir() else None
     if asked.folder and root and not root.is_dir():

@@ -19,6 +19,7 @@ import sys
 import time
 from pathlib import Path
 
+from hiding_latency.packages import FOLDERS
 from hiding_latency.safely import alone
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -96,7 +97,8 @@ def fingerprint(root: Path) -> str:
     """Changes when what is to be installed, or the place it is installed from, changes."""
     parts = [
         str(root).encode(),
-        *((root / name).read_bytes() for name in ("requirements.lock", "pyproject.toml")),
+        (root / "requirements.lock").read_bytes(),
+        *((root / folder / "pyproject.toml").read_bytes() for folder in FOLDERS),
     ]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
@@ -235,7 +237,9 @@ def install(venv: Path, extras: tuple[str, ...], afresh: bool) -> None:
     try:
         run([*pip, *locked, "uv"], log, sources())
         told = sources() or for_uv(python)
-        run([*uv, "install", *here, "--compile-bytecode", *locked, "-e", f".[{wanted}]", "pip"], log, told)
+        ours = [word for folder in FOLDERS[:-1] for word in ("-e", f"./{folder}")]
+        what = [*locked, *ours, "-e", f".[{wanted}]", "pip"]
+        run([*uv, "install", *here, "--compile-bytecode", *what], log, told)
     except Failed:
         if before and packages(venv) == there:
             done(venv, before)

@@ -20,10 +20,11 @@ import tempfile
 import tomllib
 from pathlib import Path
 
+from hiding_latency import packages
 from tools.install import ROOT
 
-FOLDERS = (".", "ptxsim", "matmul")
-"""Of the packages; each has a pyproject.toml and a CHANGELOG.md."""
+FOLDERS = packages.FOLDERS[::-1]
+"""Of the packages, the course first; each has a pyproject.toml and a CHANGELOG.md."""
 OUT = ROOT / "build" / "release"
 
 

@@ -23,7 +23,7 @@ from tests.browser.live import PATIENCE
 from tests.browser.test_lab import at_rest, cell_with, menu, rewrite, save
 from tests.lessons.reading import ANSWER, cells_of
 from tests.rules import ROOT
-from tests.tools.made import install_wheel
+from tests.tools.made import install_wheels
 from tools.author.numbers import text_shown
 
 FIRST, SECOND = "00_start_here.ipynb", "01_mainloop.ipynb"
@@ -102,7 +102,7 @@ class Machine:
 def sites(tmp_path_factory) -> tuple[Path, Path]:
     """This version, installed, and the next one."""
     return tuple(
-        install_wheel(tmp_path_factory.mktemp("wheel"), change) for change in (lambda _: None, newer)
+        install_wheels(tmp_path_factory.mktemp("wheel"), change) for change in (lambda _: None, newer)
     )
 
 

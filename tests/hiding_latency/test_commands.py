@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ import nbformat
 import pytest
 
 from course_lib.lessons import sources
-from hiding_latency import compared, copies, lab, lessons, linked, places
+from hiding_latency import compared, copies, lab, lessons, linked, packages, places
 from hiding_latency.__main__ import main
 from tests.rules import ROOT
 from tests.tools.made import write_notebook
@@ -132,7 +133,9 @@ def test_what_is_missing_is_said_with_how_to_get_it(mine, arguments, needs):
     code += f"from hiding_latency.__main__ import main; sys.exit(main({[*arguments, str(mine)]}))"
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-    assert done.returncode in (1, 2) and "pip install 'hiding-latency[learn]'" in done.stderr
+    assert done.returncode in (1, 2) and f"{packages.brings('learn')} brings it." in done.stderr
+    learn = packages.pyproject()["project"]["optional-dependencies"]["learn"]
+    assert shlex.split(re.search(r"pip install (.*) brings", done.stderr)[1]) == learn
 
 
 def test_options_behind_two_dashes_go_to_jupyterlab(mine, monkeypatch):

@@ -1,7 +1,6 @@
 """`matmul` alone: installed without the course, with the simulator and what that needs, it multiplies."""
 
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -32,22 +31,3 @@ print(len(tuned().chosen), "course_lib" in sys.modules, matmul_source.__module__
 """
     ran = run(alone, "-c", program, cwd=tmp_path)
     assert ran.stdout.split() == ["30", "False", "matmul.ready"], ran.stderr
-
-
-def test_its_versions_and_needs_are_the_courses():
-    read = {
-        name: tomllib.loads((ROOT / name / "pyproject.toml").read_text(encoding="utf-8"))
-        for name in ("", "ptxsim", "matmul")
-    }
-    course, simulator, own = (read[name]["project"] for name in ("", "ptxsim", "matmul"))
-    assert own["version"] == course["version"]
-    assert own["requires-python"] == course["requires-python"]
-    assert read["matmul"]["build-system"] == read[""]["build-system"]
-    assert f"ptxsim>={simulator['version'].rpartition('.')[0]},<2" in own["dependencies"]
-    extras = course["optional-dependencies"]
-    for extra in ("cuda12", "cuda13"):
-        assert own["optional-dependencies"][extra] == [
-            line for line in extras[extra] if line.startswith("cupy")
-        ]
-    drawn = next(line for line in course["dependencies"] if line.startswith("matplotlib"))
-    assert own["optional-dependencies"]["pictures"] == [drawn]

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import nbformat
 
-from hiding_latency.packages import PACKAGES
+from hiding_latency.packages import FOLDERS, PACKAGES
 from tests.rules import ROOT
 
+PIP = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
 IN_A_WHEEL = (
     *(f"{package}/" for package in PACKAGES),
     "notebooks/",
@@ -35,9 +36,9 @@ def started(code: str, *arguments: object) -> subprocess.Popen:
     return subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def install_wheel(folder: Path, change: Callable[[Path], None] = lambda _: None) -> Path:
-    """Build a wheel of this checkout in a folder and install it into `site` there, without what it needs; `change`
-    makes another version of the copy that it is built from."""
+def build_wheels(folder: Path, change: Callable[[Path], None] = lambda _: None) -> list[Path]:
+    """Build the three wheels of this checkout in a folder; `change` makes another version of the copy that they are
+    built from."""
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True).stdout
     for name in filter(None, tracked.decode().split("\0")):  # pip would leave build/ in the checkout
         if name.startswith(IN_A_WHEEL) or "/" not in name:
@@ -45,14 +46,18 @@ def install_wheel(folder: Path, change: Callable[[Path], None] = lambda _: None)
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes((ROOT / name).read_bytes())
     change(folder / "source")
-    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
-    build = ["wheel", "--no-deps", "--no-build-isolation", "-w", folder, folder / "source"]
-    built = subprocess.run([*pip, *build], check=True, capture_output=True, text=True)
+    build = ["wheel", "--no-deps", "--no-build-isolation", "-w", folder]
+    sources = [folder / "source" / each for each in FOLDERS]
+    built = subprocess.run([*PIP, *build, *sources], check=True, capture_output=True, text=True)
     assert "Warning" not in built.stdout + built.stderr, "a teacher reads it under `make wheelhouse`"
-    (wheel,) = folder.glob("*.whl")
-    subprocess.run(
-        [*pip, "install", "--no-deps", "--target", folder / "site", wheel], check=True, capture_output=True
-    )
+    return sorted(folder.glob("*.whl"))
+
+
+def install_wheels(folder: Path, change: Callable[[Path], None] = lambda _: None) -> Path:
+    """Build them and install them into `site` there, without what they need."""
+    wheels = build_wheels(folder, change)
+    install = ["install", "--no-deps", "--target", folder / "site", *wheels]
+    subprocess.run([*PIP, *install], check=True, capture_output=True)
     return folder / "site"
 
 

@@ -6,6 +6,7 @@ import tomllib
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from hiding_latency.packages import FOLDERS
 from tests.rules import ROOT
 
 NVRTC_PARTS = {
@@ -18,13 +19,26 @@ NVRTC_PARTS = {
 }
 
 
-def requirements(*extras: str) -> dict[str, Requirement]:
-    """What pyproject.toml asks for, by name: the default and the named extras."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lines = list(project["dependencies"])
+def project(folder: str = ".") -> dict:
+    """What a distribution of ours says of itself."""
+    return tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+OURS = {project(folder)["name"]: folder for folder in FOLDERS}
+"""Name of a distribution -> its folder."""
+
+
+def requirements(*extras: str, of: str = ".") -> dict[str, Requirement]:
+    """What the three ask others for, by name: the course, or the one in another folder, with the named extras, and what
+    of ours it needs in turn."""
+    lines = list(project(of)["dependencies"])
     for extra in extras:
-        lines += project["optional-dependencies"][extra]
-    return {canonicalize_name(r.name): r for r in map(Requirement, lines)}
+        lines += project(of)["optional-dependencies"][extra]
+    found = {}
+    for each in map(Requirement, lines):
+        name = canonicalize_name(each.name)
+        found |= requirements(*each.extras, of=OURS[name]) if name in OURS else {name: each}
+    return found
 
 
 def pins(text: str) -> dict[str, str]:

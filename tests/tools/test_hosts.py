@@ -24,6 +24,7 @@ from packaging.specifiers import SpecifierSet
 from course_lib.lessons import colab as on_colab
 from course_lib.lessons import sources
 from hiding_latency import copies
+from hiding_latency.packages import FOLDERS
 from ptxsim.compiler import nvrtc
 from tests.rules import ROOT
 from tools.author import colab
@@ -74,7 +75,8 @@ def test_make_targets_that_are_named_exist(name):
 
 def test_binder_takes_this_folder_and_the_lock():
     lines = [line for line in text("binder/requirements.txt").splitlines() if not line.startswith("#")]
-    assert lines == ["-c ../requirements.lock", "-e .[lab]"]
+    ours = [f"-e ./{folder}" for folder in FOLDERS[:-1]]
+    assert lines == ["-c ../requirements.lock", *ours, "-e .[lab]"]
     assert sorted(path.name for path in (ROOT / "binder").iterdir()) == ["requirements.txt", "runtime.txt"]
 
 

@@ -69,15 +69,24 @@ def test_the_installer_keeps_the_extras_that_were_there(installed, extras, all_o
     assert install.joined(installed, tuple(extras.split())) == tuple(all_of_them.split())
 
 
+SETTINGS = ["requirements.lock", *(f"{folder}/pyproject.toml" for folder in install.FOLDERS)]
+
+
+def put_settings(root: Path) -> None:
+    for name in SETTINGS:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, root / name)
+
+
 def test_the_fingerprint_follows_lock_metadata_and_place(tmp_path):
     seen = set()
-    for place, lock_text, metadata in [("a", "x", "y"), ("b", "x", "y"), ("c", "xx", "y"), ("c", "x", "yy")]:
-        folder = tmp_path / place
-        folder.mkdir(exist_ok=True)
-        (folder / "requirements.lock").write_text(lock_text)
-        (folder / "pyproject.toml").write_text(metadata)
-        seen.add(install.fingerprint(folder))
-    assert len(seen) == 4
+    for place in ("a", "b"):
+        put_settings(tmp_path / place)
+        seen.add(install.fingerprint(tmp_path / place))
+    for name in SETTINGS:
+        (tmp_path / "b" / name).write_text("another")
+        seen.add(install.fingerprint(tmp_path / "b"))
+    assert len(seen) == 2 + len(SETTINGS) == 6
 
 
 def environment(venv: Path, *names: str) -> None:
@@ -208,8 +217,7 @@ install.main()
 
 
 def test_of_two_installers_at_once_one_waits(tmp_path):
-    for name in ("requirements.lock", "pyproject.toml"):
-        shutil.copy(ROOT / name, tmp_path)
+    put_settings(tmp_path)
     both = [started(INSTALLS, "none", tmp_path) for _ in range(2)]
     said = [process.communicate(timeout=60) for process in both]
     assert [(process.returncode, err) for process, (_, err) in zip(both, said)] == [(0, "")] * 2
@@ -247,8 +255,7 @@ def test_a_killed_process_leaves_no_lock(tmp_path):
 
 def test_a_finished_installation_needs_no_lock(tmp_path, monkeypatch):
     """Students start from a teacher's folder that they cannot write to."""
-    for name in ("requirements.lock", "pyproject.toml"):
-        shutil.copy(ROOT / name, tmp_path)
+    put_settings(tmp_path)
     environment(tmp_path / ".venv", "course-installed")
     (tmp_path / ".venv" / "course-installed").write_text(f"{install.fingerprint(tmp_path)} none")
     monkeypatch.setattr(install, "ROOT", tmp_path)

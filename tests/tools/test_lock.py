@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.rules import ROOT
-from tests.tools.pinned import NVRTC_PARTS, lock, pins, requirements
+from tests.tools.pinned import NVRTC_PARTS, OURS, lock, pins, requirements
 from tools import install
 
 
@@ -62,14 +62,15 @@ def test_the_lock_is_complete():
     stamp = Path(sys.prefix) / "course-installed"
     if not stamp.exists() or stamp.read_text().split()[0] != install.fingerprint(ROOT):
         pytest.skip("this environment was not made by `make` from this lock")
-    others = {"hiding-latency", "cuda-toolkit"} | ({"setuptools"} - set(requirements("dev")))
+    others = {*OURS, "cuda-toolkit"} | ({"setuptools"} - set(requirements("dev")))
     there = {name: version for name, version in installed().items() if name not in others}
     assert {name: lock().get(name) for name in there} == there
 
 
 def test_build_requirement_is_the_pinned_one():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert project["build-system"]["requires"] == [f"setuptools=={lock()['setuptools']}"]
+    for folder in OURS.values():
+        settings = tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))
+        assert settings["build-system"]["requires"] == [f"setuptools=={lock()['setuptools']}"], folder
 
 
 def test_nvrtc_is_asked_for_only_where_it_has_wheels():
@@ -81,11 +82,9 @@ def test_nvrtc_is_asked_for_only_where_it_has_wheels():
     assert all(requirement.marker is None for name, requirement in asked.items() if name not in NVRTC_PARTS)
 
 
-def test_nvcc_is_the_one_that_ptxsim_asks_for():
-    alone = tomllib.loads((ROOT / "ptxsim" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    theirs = set(map(Requirement, alone["optional-dependencies"]["nvcc"]))
-    assert theirs == set(requirements("nvcc").values()) - set(requirements().values())
-    assert {lock()[each.name] for each in theirs} == {lock()["nvidia-cuda-nvrtc"]}
+def test_nvcc_is_of_the_compilers_release():
+    more = requirements("nvcc").keys() - requirements().keys()
+    assert more and {lock()[name] for name in more} == {lock()["nvidia-cuda-nvrtc"]}
 
 
 def test_a_learners_environment_has_no_tests_no_browser_and_no_nbgrader():

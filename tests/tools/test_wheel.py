@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from hiding_latency.packages import PACKAGES
+from hiding_latency.packages import FOLDERS, PACKAGES
 from tests.rules import ROOT
-from tests.tools.made import install_wheel
+from tests.tools.made import install_wheels
 
 OUTSIDE = """
 import course_lib
@@ -47,17 +47,17 @@ CONTENTS = (
 )
 
 
-def setuptools_settings() -> dict:
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+def settings(folder: str) -> dict:
+    read = tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))
+    return read["tool"]["setuptools"]
 
 
 def test_every_package_is_named():
     inits = [path for top in PACKAGES for path in (ROOT / top).rglob("__init__.py")]
-    found = {path.parent.relative_to(ROOT).as_posix() for path in inits}
-    mapped = setuptools_settings()["package-dir"]
-    assert found == {
-        name.replace(".", "/") for name in setuptools_settings()["packages"] if name not in mapped
-    }
+    found = {path.parent.relative_to(ROOT).as_posix().replace("/", ".") for path in inits}
+    mapped = settings(".")["package-dir"].keys()
+    named = [name for folder in FOLDERS for name in settings(folder)["packages"] if name not in mapped]
+    assert sorted(found) == sorted(named)
 
 
 def notebooks_and_book() -> list[str]:
@@ -69,9 +69,9 @@ def notebooks_and_book() -> list[str]:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory) -> Path:
-    """A folder into which a wheel of this checkout was installed, without what it needs."""
+    """A folder into which the three wheels of this checkout were installed, without what they need."""
     folder = tmp_path_factory.mktemp("wheel")
-    install_wheel(folder)
+    install_wheels(folder)
     return folder
 
 
@@ -84,9 +84,17 @@ def test_a_wheel_brings_the_extension_to_where_lab_looks(installed):
 
 
 def test_a_wheel_holds_what_the_lessons_read(installed):
-    (wheel,) = installed.glob("*.whl")
-    there = {name.removeprefix("course_lib/") for name in zipfile.ZipFile(wheel).namelist()}
+    names = [name for wheel in installed.glob("*.whl") for name in zipfile.ZipFile(wheel).namelist()]
+    assert len(names) == len(set(names)) and len(set(names)) > 500, "no file is in two of the three"
+    there = {name.removeprefix("course_lib/") for name in names}
     for pattern in (
+        "ptxsim/**/*.py",
+        "ptxsim/docs/*",
+        "ptxsim/program/shim/*",
+        "ptxsim/program/headers/*",
+        "matmul/**/*.py",
+        "matmul/*.md",
+        "hiding_latency/**/*.py",
         "notebooks/**/[0-9][0-9]_*.ipynb",
         "notebooks/*/*.py",
         "assets/**/*.json",
@@ -119,8 +127,8 @@ def test_an_installed_course_works_elsewhere(installed, tmp_path):
 
 def test_an_installed_course_gives_its_commands(installed, tmp_path):
     """In another folder: copies with their pages, the word for an update, the simulator."""
-    scripts = next((installed / "site").glob("hiding_latency-*.dist-info/entry_points.txt")).read_text()
-    assert re.findall(r"^([\w-]+) = (\w+)", scripts, re.MULTILINE) == [
+    scripts = [path.read_text() for path in (installed / "site").glob("*.dist-info/entry_points.txt")]
+    assert sorted(re.findall(r"^([\w-]+) = (\w+)", "\n".join(scripts), re.MULTILINE)) == [
         ("hiding-latency", "hiding_latency"),
         ("ptxsim", "ptxsim"),
     ]

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from hiding_latency.packages import FOLDERS
 from tools.install import ALWAYS, ROOT, WHEELHOUSE, stamp_of
 
 
@@ -19,7 +20,8 @@ def wanted() -> list[str]:
     """What to collect: the course with the extras installed here, tests and classroom, and what builds and installs."""
     extras = sorted({*ALWAYS, *stamp_of(ROOT / ".venv").split()[1:], "dev", "classroom"} - {"none"})
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    return [f".[{','.join(extras)}]", *re.findall(r"^(?:setuptools|pip|uv)==\S+", lock, re.MULTILINE)]
+    ours = [*(f"./{folder}" for folder in FOLDERS[:-1]), f".[{','.join(extras)}]"]
+    return [*ours, *re.findall(r"^(?:setuptools|pip|uv)==\S+", lock, re.MULTILINE)]
 
 
 def collect(place: Path) -> int:
