@@ -15,15 +15,15 @@ CONSTANT_LATENCY = 35.0  # LDC. A
 REGISTER_LATENCY = 20.0  # S2R, S2UR, R2UR. A
 PENDING = 0.5
 """Wavefronts more of L1, for a load that finds its line on its way. M: at most so much; where all warps load lines that
-are new, a load takes 1.4 to 1.5 cycles of an SM (tests/golden/record_waits.py), here 1.7, and 2.1 with a whole one. A:
+are new, a load takes 1.4 to 1.5 cycles of an SM (research/record_waits.py), here 1.7, and 2.1 with a whole one. A:
 that it is not less, with `naive` in view; none for the load that missed (C: LDG.128 in L2, 32 warps: 121 bytes a
 cycle)."""
 SECTORS = 4  # of a line
 COPY_INTERVAL = 6.0  # of a sub-core's way to memory. M: cp.async of one warp (tests/golden/clock_h100.json)
-PRODUCT_EVERY = 28.0  # from a warp's HGMMA to its next one. M: tests/golden/record_waits.py
+PRODUCT_EVERY = 28.0  # from a warp's HGMMA to its next one. M: research/record_waits.py
 PRODUCTS_AHEAD = 6
 """HGMMA that wait for the tensor cores of the first sub-core, where each warpgroup has its first warp: with so many,
-the next one is held back. The other sub-cores' go on. M: tests/golden/record_waits.py"""
+the next one is held back. The other sub-cores' go on. M: research/record_waits.py"""
 PRODUCT_LATENCY = 32.0  # behind the tensor cores' time, until it can be waited for. A
 BULK_LATENCY = (
     350.0  # from UTMALDG to its last byte, where nobody else asks. A: as a copy, and 50 to read its map
@@ -36,7 +36,7 @@ AWAIT_LATENCY = 31.0
 OTHER_SM = 180.0  # more, where another block of the cluster arrives. P: from SM to SM (arXiv:2402.13499)
 PART = 1.8
 """Of a sector's time, one that is written in part, which L2 reads first. M: half sectors take 3.6 times as long as
-whole ones, byte for byte (tests/golden/record_traffic.py)."""
+whole ones, byte for byte (research/record_traffic.py)."""
 STORE_BUFFER = 2048  # bytes on their way to L2 that do not hold a warp back. A
 QUEUE = 12  # instructions of a sub-core in line for memory, with the one that goes. A: research/clock.md
 AGE = 160.0

@@ -122,7 +122,7 @@ class Shared(Queued):
 
     def serve(self, warp: Warp, begin: float) -> None:
         core, memory = warp.core, warp.core.memory
-        # Behind the tags of the copies that came before. M: tests/golden/record_loads_behind_copies.py
+        # Behind the tags of the copies that came before. M: research/record_loads_behind_copies.py
         through = memory.through_port(max(begin, memory.tags), self.wavefronts)
         late = max(through - begin - self.interval, 0.0)
         leaves = begin + late + self.interval

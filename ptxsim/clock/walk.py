@@ -343,7 +343,7 @@ def _shared(rows: bytes, size: int, load: bool) -> int:
 
 def _copied(to: bytes, source: np.ndarray, size: int, bypass: bool) -> Access:
     """Past L1 a copy leaves the port alone; through L1 its lines count, and the banks as for a store. M:
-    tests/golden/record_copies_beside_loads.py."""
+    research/record_copies_beside_loads.py."""
     access = Access(0, _sectors(source, size))
     return access if bypass else replace(access, wavefronts=max(_shared(to, size, load=False), access.lines))
 

@@ -15,7 +15,7 @@ from course_lib.lessons import sources
 from course_lib.measure import records, samples
 from course_lib.measure.model import WITHIN
 from cupy_or_sim.simulate import compiled
-from tests.golden import record_stalls
+from tests.kernels.timed.lessons import STALLS, sampled
 from tests.lessons import GEMMS, cuda_of, kernel
 from tests.sample import one_in
 from tools.author import clock
@@ -60,9 +60,9 @@ def prose(notebook: str) -> str:
 
 
 def test_shares_beside_nsight_compute_s():
-    job = record_stalls.jobs()["02_producer_consumer", "one_buffer"]
+    job = sampled()["02_producer_consumer", "one_buffer"]
     text = compiled(job.kernel).source
-    recorded = json.loads((record_stalls.HERE / record_stalls.FILE).read_text())["kernels"]
+    recorded = json.loads(STALLS.read_text(encoding="utf-8"))["kernels"]
     modelled = bubbles(job.kernel, job.gemm, job.launch, model=True)
     gpu = replace(modelled, lines=samples.lines_of(recorded[records.kernel_key(job)], text))
     turn = "another warp first"

@@ -1,5 +1,6 @@
 """conftest.py: which tests go to one process, which notebooks a run takes."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -74,3 +75,15 @@ def test_no_two_files_of_tests_are_one_module():
         path for path in (ROOT / "tests").rglob("test_*.py") if not (path.parent / "__init__.py").exists()
     ]
     assert [name for name, times in Counter(path.name for path in files).items() if times > 1] == []
+
+
+PROGRAM = re.compile(r"^(if __name__ ==|def main\()", re.MULTILINE)
+
+
+def test_no_file_of_tests_is_a_program():
+    """What prints tables or tries more than a run of the tests stands in research/ or tools/author/."""
+    assert PROGRAM.search("def f():\n    pass\n\n\ndef main() -> None:\n    pass\n")
+    assert PROGRAM.search('import f\n\nif __name__ == "__main__":\n    f()\n')
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
+    assert [name for name, text in texts.items() if PROGRAM.search(text)] == []
+    assert list((ROOT / "tests" / "golden").glob("*.py")) == [], "data, and no program"

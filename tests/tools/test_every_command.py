@@ -219,7 +219,6 @@ TAKES_LONG = [
     "make outputs OUTPUTS=exercises/00",
     "make quick",
     "python -m tests.hiding_latency.compile_service.load --minutes 0.1 --clients 3",
-    "python -m tests.ptxsim.clock.test_sm",
     "python -m tools.author.card",
     "python -m tools.author.clock",
     "python -m tools.author.figures",

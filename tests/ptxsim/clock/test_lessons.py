@@ -4,8 +4,7 @@ No number of it is fitted to these times.
 """
 
 import itertools
-import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -16,7 +15,6 @@ from course_lib import kernel_source
 from course_lib.check.gemm import Gemm
 from course_lib.check.job import Job
 from course_lib.measure import model, records
-from cupy_or_sim import keys
 from tests.lessons import DTYPES, GEMMS, kernel
 from tests.sample import one_in
 
@@ -74,31 +72,3 @@ def test_times_and_order_in_a_lesson(notebook):
     }
     assert wrong == set()
     assert not times or np.mean([abs(each.ratio - 1) for each in times.values()]) < LESSON
-
-
-def elsewhere() -> None:
-    """The records of these kernels at all other sizes: python -m tests.ptxsim.clock.test_lessons."""
-    (path,) = (path for path in records.files() if "h100" in path.name)
-    known = {
-        (name, keys.source_key(name, source)): (source, launch)
-        for (notebook, name), launch in GEMMS.items()
-        if (source := kernel_source(notebook, name))
-    }
-    off = []
-    for entry in json.loads(path.read_text())["speeds"].values():
-        found = known.get((entry.get("kernel"), entry.get("source")))
-        if found is None or entry["shape"] == [SIZE] * 3:
-            continue
-        source, launch = found
-        launch = replace(
-            launch, tile=tuple(entry["tile"]), threads=entry["threads"], shared_mem=entry["shared_mem"]
-        )
-        job = Job(kernel(source, entry["kernel"]), Gemm(*entry["shape"], entry["dtype"]), launch)
-        ratio = model.by_machine_code(job).ms / entry["median_us"] * 1e3
-        off.append(abs(ratio - 1))
-        print(f"{entry['kernel']:22} {entry['shape']} {entry['median_us'] / 1e3:.3f} ms  {ratio:.2f}")
-    print(f"{len(off)} records, mean error {np.mean(off):.1%}")
-
-
-if __name__ == "__main__":
-    elsewhere()

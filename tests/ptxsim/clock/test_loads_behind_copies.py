@@ -1,5 +1,5 @@
 """How long a load from shared memory takes behind copies: the clock against an H100
-(tests/golden/record_loads_behind_copies.py). `python -m tests.ptxsim.clock.test_loads_behind_copies` prints it."""
+(tests/kernels/timed/loads_behind_copies.py)."""
 
 import numpy as np
 import pytest
@@ -10,18 +10,18 @@ from ptxsim.clock.instructions import ops_of
 from ptxsim.clock.memory import Rates
 from ptxsim.clock.sm import Stream, run
 from ptxsim.clock.walk import constants_of, walk_block
-from tests.golden import record_loads_behind_copies as record
-from tests.ptxsim.clock.points import measured, named, table
+from tests.kernels.timed import loads_behind_copies as timed
+from tests.ptxsim.clock.points import measured, named
 from tests.sample import one_in
 
-POINTS = measured(record)
+POINTS = measured(timed)
 ALONE = Rates(l2_bytes=Rates().l2_alone)
 TURNS = 3
 
 
 def modelled(row, warps, copies, **_):
     """From a turn's first clock reading to its second, of the warps' median."""
-    code = machine_code(compiled(record.kernel(row, warps, copies)), "sm_90")
+    code = machine_code(compiled(timed.kernel(row, warps, copies)), "sm_90")
     arguments = [
         (0, (1 << 40).to_bytes(8, "little")),
         (8, (2 << 40).to_bytes(8, "little")),
@@ -47,7 +47,3 @@ def test_a_load_waits_for_the_copies_before_it(point):
 @pytest.mark.parametrize("point", one_in(4, POINTS), ids=named)
 def test_behind_a_few_it_is_less_exact(point):
     assert modelled(**point) == pytest.approx(point["cycles"], rel=0.5)
-
-
-if __name__ == "__main__":
-    table(POINTS, modelled)

@@ -1,32 +1,28 @@
 """What loads from shared memory cost the multiply-adds beside them: the clock against an H100
-(tests/golden/record_loads_beside_math.py). `python -m tests.ptxsim.clock.test_loads_beside_math` prints it."""
+(tests/kernels/timed/loads_beside_math.py)."""
 
 import numpy as np
 import pytest
 
 import ptxsim
 from cupy_or_sim.simulate import compiled
-from tests.golden import record_loads_beside_math as record
-from tests.ptxsim.clock.points import measured, named, table
+from tests.kernels.timed import loads_beside_math as timed
+from tests.ptxsim.clock.points import measured, named
 from tests.sample import one_in
 
-POINTS = measured(record)
+POINTS = measured(timed)
 
 
 def modelled(rows, columns, threads, loads, spread, **_):
-    kernel = compiled(record.kernel(rows, columns, threads, loads, spread, "-arch=compute_90"))
+    kernel = compiled(timed.kernel(rows, columns, threads, loads, spread, "-arch=compute_90"))
 
     def args_at(turns):
         return object(), np.float32(1.1), np.float32(0.3), np.int32(turns), object()
 
-    found = ptxsim.launch_cycles(kernel, (record.SMS,), (threads,), args_at, record.TURNS, record.SHARED)
-    return rows * columns * threads * record.PRODUCTS / 128 / found.cycles_per_k_tile
+    found = ptxsim.launch_cycles(kernel, (timed.SMS,), (threads,), args_at, timed.TURNS, timed.SHARED)
+    return rows * columns * threads * timed.PRODUCTS / 128 / found.cycles_per_k_tile
 
 
 @pytest.mark.parametrize("point", one_in(16, POINTS), ids=named)
 def test_multiply_adds_beside_loads(point):
     assert modelled(**point) == pytest.approx(point["share"], rel=0.06)
-
-
-if __name__ == "__main__":
-    table(POINTS, modelled, "share", 3)

@@ -364,19 +364,6 @@ def test_those_that_do_not_are_known(name):
     assert max(map(abs, off(name).values())) > CLOSE
 
 
-def table() -> None:
-    """All of them: python -m tests.ptxsim.clock.test_sm."""
-    for small in WALKED:
-        row = "  ".join(f"{warps}: {part:+.0%}" for warps, part in off(small.name).items())
-        print(f"{small.name:28} {row}")
-    every = [abs(part) for small in WALKED for part in off(small.name).values()]
-    print(f"{len(every)} points, median {np.median(every):.1%}, mean {np.mean(every):.1%}")
-
-
-if __name__ == "__main__":
-    table()
-
-
 @pytest.mark.parametrize(
     ("slots", "k_tiles", "even"), [(3, 9, 6), (4, 10, 8), (3, 20, 12), (5, 20, 10), (8, 6, 4)]
 )

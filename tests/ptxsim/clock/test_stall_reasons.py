@@ -1,7 +1,5 @@
 """The clock against Nsight Compute: where the warps of the lessons' kernels spend their time, line by
 line and by reason (tests/golden/stalls_h100.json).
-
-`python -m tests.ptxsim.clock.test_stall_reasons` prints how far each kernel is off, and where.
 """
 
 import json
@@ -13,7 +11,7 @@ from course_lib.instruments import bubbles
 from course_lib.measure import records, samples
 from course_lib.measure.by_line import Shares
 from cupy_or_sim.simulate import compiled
-from tests.golden import record_stalls
+from tests.kernels.timed.lessons import STALLS, sampled
 from tests.sample import one_in
 
 Place = tuple[int, str]
@@ -23,8 +21,8 @@ POINTS = 0.10
 SAME = {"other result": "shared memory"}
 """Reasons of the model that are one for Nsight Compute."""
 
-RECORD = json.loads((record_stalls.HERE / record_stalls.FILE).read_text(encoding="utf-8"))["kernels"]
-JOBS = {place: job for place, job in record_stalls.jobs().items() if records.kernel_key(job) in RECORD}
+RECORD = json.loads(STALLS.read_text(encoding="utf-8"))["kernels"]
+JOBS = {place: job for place, job in sampled().items() if records.kernel_key(job) in RECORD}
 
 
 def measured(job: Job) -> dict[Place, float]:
@@ -59,7 +57,7 @@ def far(found: dict[Place, float]) -> dict[Place, float]:
 
 
 def test_every_kernel_with_a_recorded_speed_has_stalls():
-    assert len(JOBS) == len(record_stalls.jobs()) == len(RECORD) == 30
+    assert len(JOBS) == len(sampled()) == len(RECORD) == 30
     assert all(sum(measured(job).values()) == pytest.approx(1, abs=2e-3) for job in JOBS.values())
 
 
@@ -81,22 +79,3 @@ def test_a_reason_at_another_line_is_seen():
     moved = dict(gpu)
     moved[line + 1, reason] = moved.pop((line, reason))
     assert (line, reason) in far(apart(moved, gpu)) and far(apart(gpu, gpu)) == {}
-
-
-def main() -> None:
-    for (notebook, name), job in JOBS.items():
-        found = apart(modelled(job), measured(job))
-        over, sum_of = far(found), sum(map(abs, found.values()))
-        print(
-            f"{notebook[:2]} {name:22} {len(over)} of {len(found)} farther than {POINTS:.0%}, sum {sum_of:.2f}; ",
-            end="",
-        )
-        shown = over or dict(list(found.items())[:1])
-        print(
-            "; ".join(f"{more:+.2f} {reason}, line {line}" for (line, reason), more in shown.items()),
-            flush=True,
-        )
-
-
-if __name__ == "__main__":
-    main()

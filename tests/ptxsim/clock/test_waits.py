@@ -1,5 +1,5 @@
-"""What waits cost, the clock against an H100 (tests/golden/record_waits.py): lines on their way to L1,
-mbarriers, wgmma in line. `python -m tests.ptxsim.clock.test_waits` prints it."""
+"""What waits cost, the clock against an H100 (tests/kernels/timed/waits.py): lines on their way to L1,
+mbarriers, wgmma in line."""
 
 import json
 
@@ -12,29 +12,29 @@ from cupy_or_sim.simulate import compiled
 from ptxsim.clock.memory import Rates
 from ptxsim.clock.operations import Await, Branch, Init, Meet, Product
 from ptxsim.clock.sm import Stream, run
-from tests.golden import record_waits as record
+from tests.kernels.timed import waits as timed
 from tests.ptxsim.clock.test_sm import END
 
-KNOWN = json.loads((record.HERE / record.FILE).read_text(encoding="utf-8"))
+KNOWN = json.loads(timed.FILE.read_text(encoding="utf-8"))
 
 
 def of_lines(warps: int, step: int, word: int, **_: float) -> float:
-    made = compiled(record.kernel(record.LINES, "lines", *device.OPTIONS, "-arch=compute_90"))
+    made = compiled(timed.kernel(timed.LINES, "lines", *device.OPTIONS, "-arch=compute_90"))
 
     def args_at(turns: int) -> tuple:
         return object(), object(), np.int32(turns), np.int32(step), np.int32(word), object()
 
-    found = ptxsim.launch_cycles(made, (record.SMS,), (32 * warps,), args_at, record.TURNS)
-    return found.cycles_per_k_tile / record.LOADS / warps
+    found = ptxsim.launch_cycles(made, (timed.SMS,), (32 * warps,), args_at, timed.TURNS)
+    return found.cycles_per_k_tile / timed.LOADS / warps
 
 
 def there_and_back() -> float:
-    made = compiled(record.kernel(record.THERE_AND_BACK, "there_and_back", *device.HOPPER))
+    made = compiled(timed.kernel(timed.THERE_AND_BACK, "there_and_back", *device.HOPPER))
 
     def args_at(turns: int) -> tuple:
         return object(), np.int32(turns), object()
 
-    return ptxsim.launch_cycles(made, (record.SMS,), (64,), args_at, record.TURNS).cycles_per_k_tile
+    return ptxsim.launch_cycles(made, (timed.SMS,), (64,), args_at, timed.TURNS).cycles_per_k_tile
 
 
 def ready(count: int) -> float:
@@ -50,7 +50,7 @@ def ready(count: int) -> float:
 
 def in_line() -> list[list[float]]:
     group = [Meet(), *(Product(cycles=128.0, ends=k == 3) for k in range(4))]
-    ops = [*group * record.GROUPS, END]
+    ops = [*group * timed.GROUPS, END]
     marks = tuple(place for place, each in enumerate(ops) if isinstance(each, Product))
     played = run([Stream(ops, 0, marks) for _ in range(4)], Rates())
     return [[time - played.times[0][0] for time in played.times[warp]] for warp in (0, 3)]
@@ -59,7 +59,7 @@ def in_line() -> list[list[float]]:
 @pytest.mark.parametrize("point", KNOWN["lines"], ids=lambda point: "-".join(map(str, point.values())))
 def test_loads_of_lines_that_are_on_their_way(point):
     """Few warps that load from L1 wait for more than the lines: the model's loop is up to 31 % longer."""
-    there = point["step"] == record.SAME and point["warps"] < 16
+    there = point["step"] == timed.SAME and point["warps"] < 16
     assert of_lines(**point) == pytest.approx(point["cycles"], rel=0.32 if there else 0.25)
 
 
@@ -77,16 +77,3 @@ def test_where_wgmma_wait_in_line():
     assert first == pytest.approx(KNOWN["in_line"][0], abs=50)
     assert other[::4] == pytest.approx(KNOWN["in_line"][1][::4], abs=140)
     assert max(np.diff(other)[np.arange(len(other) - 1) % 4 < 3]) < 40 < max(np.diff(first))
-
-
-def main() -> None:
-    for point in KNOWN["lines"]:
-        print(point, f"{of_lines(**point):.2f}", flush=True)
-    print("there and back", KNOWN["there_and_back"], there_and_back())
-    print("ready", KNOWN["ready"], (ready(16) - ready(8)) / 8)
-    for gpu, model in zip(KNOWN["in_line"], in_line(), strict=True):
-        print(gpu, model, sep="\n")
-
-
-if __name__ == "__main__":
-    main()

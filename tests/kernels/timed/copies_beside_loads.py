@@ -1,28 +1,9 @@
-"""Measure what copies to shared memory cost the loads beside them on this machine's GPU, and freeze it:
-copies_beside_loads_h100.json.
-
-    python tests/golden/record_copies_beside_loads.py
-
-It needs CuPy and takes half a minute. In each turn a warp starts so many copies of 16 or 4 bytes a thread and loads so
-many times four matrices with ldmatrix, without a bank conflict; it waits for the copies of the turn before. All blocks
-copy the same 2 MB, which L2 has. The file goes to the folder that the environment variable OUT names, else next to this
-script.
-"""
-
-import json
-import os
-import sys
-from itertools import product
-from pathlib import Path
-
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+"""Copies to shared memory beside loads from it."""
 
 from course_lib import OPTIONS, cp
-from cupy_or_sim import timing
+from tests.kernels.golden import FOLDER
 
-HERE, FILE = Path(__file__).parent, "copies_beside_loads_h100.json"
+FILE = FOLDER / "copies_beside_loads_h100.json"
 SMS, WARPS, TURNS = 132, 8, 800
 CODE = """
 #include <course/cp_async.cuh>
@@ -61,32 +42,3 @@ def kernel(size: int, copies: int, loads: int):
     names = {"SIZE": size, "COPIES": copies, "LOADS": loads, "WARPS": WARPS}
     defines = [f"-D{name}={value}" for name, value in names.items()]
     return cp.RawKernel(CODE, "copies_beside_loads", options=(*OPTIONS, *defines))
-
-
-def cycles_of_a_turn(size: int, copies: int, loads: int) -> float:
-    made = kernel(size, copies, loads)
-    source, cycles, out = (
-        cp.zeros(4 << 20, np.uint8),
-        cp.zeros(SMS, np.int64),
-        cp.zeros(SMS * 1024, np.uint32),
-    )
-
-    def total(turns: int) -> float:
-        for _ in range(3):
-            made((SMS,), (WARPS * 32,), (source, cycles, np.int32(turns), out))
-        return float(np.median(cp.asnumpy(cycles)))
-
-    return round((total(TURNS + 200) - total(200)) / TURNS, 1)
-
-
-def main() -> None:
-    found = [
-        {"size": size, "copies": copies, "loads": loads, "cycles": cycles_of_a_turn(size, copies, loads)}
-        for size, copies, loads in product((16, 4), (0, 1, 2, 4, 8), (32, 48, 64))
-    ]
-    made = {"gpu": timing.name(), "date": timing.today(), "points": found}
-    (Path(os.environ.get("OUT", HERE)) / FILE).write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,8 +1,8 @@
 """Kernels that nobody looked at while the clock was built: how far is it from a GPU?
 
-`python -m tests.golden.put_aside` models them, and writes put_aside_modelled.json; on a GPU it measures them, and
+`python -m research.put_aside` models them, and writes put_aside_modelled.json; on a GPU it measures them, and
 writes its file. put_aside_nvidia-h200.json was measured on 2026-11-24 and opened when the first was committed
-(2026-11-26), an H100's on 2026-11-27: tests/ptxsim/clock/test_put_aside.py compares them. Three kinds: the ladder of
+(2026-11-26), an H100's on 2026-11-27: `python -m tools.author.clock` compares them. Three kinds: the ladder of
 float32 products that everybody climbs, float16 products without what the lessons teach, and lessons' kernels with
 another constant or another shape. All make C = A @ B.T in the layouts of `Gemm`.
 """
@@ -11,7 +11,6 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from course_lib.check.job import Job
 from course_lib.measure import model
 from cupy_or_sim import device, timing
 from ptxsim.gpus import file_name
+from tests.kernels.golden import FOLDER
 
 ROWS = r"""
 // A warp has 32 neighbouring columns of one row of C: its stores go to 32 places far apart.
@@ -280,8 +280,7 @@ def _lessons() -> Iterator[Point]:
         )
 
 
-HERE = Path(__file__).parent
-MODELLED = HERE / "put_aside_modelled.json"
+MODELLED = FOLDER / "put_aside_modelled.json"
 REPEATS = 20
 
 
@@ -311,7 +310,7 @@ def main() -> None:
         found[point.name] = (measured if gpu else modelled)(point)
         print(point.name, found[point.name], flush=True)
     about = {"gpu": timing.name(), "date": timing.today()} if gpu else {}
-    path = HERE / f"put_aside_{file_name(timing.name())}" if gpu else MODELLED
+    path = FOLDER / f"put_aside_{file_name(timing.name())}" if gpu else MODELLED
     path.write_text(json.dumps(about | {"kernels": found}, indent=1) + "\n")
 
 
