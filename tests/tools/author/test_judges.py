@@ -1,5 +1,6 @@
 """`make judges`: what is worse than the last time, and what is there to be judged."""
 
+import json
 from xml.etree import ElementTree
 
 import pytest
@@ -151,3 +152,12 @@ def test_the_page_of_public_programs_counts_what_its_tables_have():
     stopped = page.split("## What did not run to its end")[1]
     left = [each.name for each in listed if not each.ran and each.repository != "karpathy/llm.c"]
     assert [name for name in left if name not in stopped] == []
+
+
+def test_the_page_of_judges_counts_what_is_frozen():
+    def frozen(name: str, part: str) -> int:
+        return len(json.loads((ROOT / "tests" / "golden" / f"{name}.json").read_text(encoding="utf-8"))[part])
+
+    page = (ROOT / "ptxsim" / "docs" / "judges.md").read_text(encoding="utf-8")
+    assert f"| results of an H100 | {frozen('h100', 'cases') + frozen('newer_h100', 'cases'):,} |" in page
+    assert f"| Nsight Compute's counters | {frozen('ncu_h100', 'kernels')} |" in page
