@@ -17,16 +17,16 @@ from .exercises.predictions import score
 from .exercises.verdicts import check_exercise
 from .lessons import folders
 from .lessons.environment import show_env
-from .lessons.sources import edited, kernel_source, lesson_kernel, show_diff
+from .lessons.sources import body, edited, kernel_source, lesson_kernel, show_diff
 from .measure.bench import benchmark, so_far
 from .measure.timeline import timeline
 
 cache.use(folders.COMPILED, folders.WITHOUT_COMPILER)
 
 __all__ = [
-    "HOPPER", "OPTIONS", "Gemm", "Launch", "benchmark", "check_exercise", "course_header", "cp", "draw", "edited",
-    "kernel_source", "lesson_kernel", "only_on", "score", "show_diff", "show_env", "show_progress", "simulate",
-    "so_far", "this_gpu", "timeline",
+    "HOPPER", "OPTIONS", "Gemm", "Launch", "benchmark", "body", "check_exercise", "course_header", "cp", "draw",
+    "edited", "kernel_source", "lesson_kernel", "only_on", "score", "show_diff", "show_env", "show_progress",
+    "simulate", "so_far", "this_gpu", "timeline",
 ]  # fmt: skip
 
 

@@ -18,7 +18,7 @@ slim_svg       an SVG without what nobody sees
 
 from . import device
 from .device import HOPPER, OPTIONS, only_on
-from .headers import course_header
+from .headers import course_header, in_one_piece
 from .launch import Launch
 from .limits import this_gpu
 from .simulate import simulate
@@ -32,6 +32,7 @@ __all__ = [
     "course_header",
     "cp",
     "cublas",
+    "in_one_piece",
     "only_on",
     "simulate",
     "tensor_map",

@@ -80,7 +80,7 @@ class Checklist:
         return f"{self.title}: {counts[True]} of {len(self.items)} met{unknown}"
 
 
-def checklist(gemm: Problem, kernel: Kernel, launch: Launch) -> Checklist:
+def checklist(kernel: Kernel, gemm: Problem, launch: Launch) -> Checklist:
     """Tick the twelve items for a kernel with this launch on a problem.
 
     Counters are those of one simulated block; machine code and resources are an H100's; how busy the math units are

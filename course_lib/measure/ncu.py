@@ -91,7 +91,7 @@ def profiled(options: Sequence[str], gemm: Problem, launches: list[tuple]) -> su
         return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, env=here)
 
 
-def ncu(options: str, gemm: Problem, kernel: Kernel, launch: Launch) -> None:
+def ncu(kernel: Kernel, gemm: Problem, launch: Launch, options: str) -> None:
     """Print what `ncu` with these options says of one launch of a kernel.
 
     Where ncu is installed and may count, it runs now; elsewhere what it said on a GPU is printed. A refusal is printed

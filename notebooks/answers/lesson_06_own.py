@@ -151,7 +151,7 @@ def _own(answer: object) -> None:
     kernel, launch = _for_every_size(answer)
     _demand_exact(kernel, launch)
     TM, TN, TK = launch.tile
-    found = checklist(Gemm(8 * TM, 8 * TN, -(-4096 // TK) * TK, "float16"), kernel, launch)
+    found = checklist(kernel, Gemm(8 * TM, 8 * TN, -(-4096 // TK) * TK, "float16"), launch)
     missed = [name for name in found.missed if name != "math units busy"]
     words = [f"{name} ({found[name].value}; {found[name].target})" for name in missed]
     causes = [name.replace(" ", "-") for name in missed]

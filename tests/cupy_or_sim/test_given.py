@@ -16,7 +16,7 @@ CALLS = {
     "profile": lambda it, launch: profile(GEMM, {"mine": (it, launch)}),
     "timeline": lambda it, launch: timeline(it, GEMM, launch),
     "waves": lambda it, launch: waves(it, GEMM, launch),
-    "checklist": lambda it, launch: checklist(GEMM, it, launch),
+    "checklist": lambda it, launch: checklist(it, GEMM, launch),
 }
 ALONE = {"simulate": lambda it: simulate(it, 1, 32, ()), "sass": sass}
 

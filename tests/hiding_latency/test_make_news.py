@@ -1,10 +1,11 @@
 """`make news`: what a new version brings to an edited copy is shown, and taken over cell by cell."""
 
 import json
+from importlib import import_module
 
 import pytest
 
-from hiding_latency import copies, news, places
+from hiding_latency import copies, imports, news, places
 from hiding_latency.imports import renewed
 from tests.hiding_latency.test_copies import NAME, cell, cell_sources, write
 
@@ -188,6 +189,19 @@ def test_imports_of_what_moved_are_renewed_in_the_learners_own_cells(course, cap
         ("from instruments.waves import spans_of", "from course_lib.instruments.waves import spans_of"),
         ("if x:\n    import instruments; y = 1", "if x:\n    from course_lib import instruments; y = 1"),
         ("from compile_service import pool", "from hiding_latency.compile_service import pool"),
+        (
+            "from instruments import body, sass, parts as text, tried; x = 1",
+            "from course_lib import body\nfrom course_lib.instruments import sass\n"
+            "from course_lib.notebooks.figures.single import parts as text, tried; x = 1",
+        ),
+        (
+            "if x:\n    from instruments import (pause,  # of tiles\n        tile_of)\n    y",
+            "if x:\n    from course_lib.notebooks.figures.pauses import pause, tile_of\n    y",
+        ),
+        (
+            "from instruments import (sass,\n    waves)",
+            "from course_lib.instruments import (sass,\n    waves)",
+        ),
         ("instruments = 3  # import instruments", None),
         ("from instruments_of_mine import sass\nimport instruments_of_mine", None),
         ("from course_lib.instruments import sass", None),
@@ -196,3 +210,8 @@ def test_imports_of_what_moved_are_renewed_in_the_learners_own_cells(course, cap
 def test_an_import_has_todays_name(old, now):
     assert renewed(old) == (now or old)
     assert renewed(renewed(old)) == renewed(old)
+
+
+def test_what_is_elsewhere_now_is_there():
+    for module, names in imports.ELSEWHERE.items():
+        assert [name for name in names if not hasattr(import_module(module), name)] == [], module

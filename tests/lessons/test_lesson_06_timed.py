@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import cupy_or_sim
-from course_lib.instruments import comparisons
+from course_lib.notebooks.figures import comparisons
 from cupy_or_sim import timing
 from tests.lessons.reading import cells_of, text_of
 

@@ -165,7 +165,7 @@ def named(code: str) -> list[str]:
 def targets() -> tuple[Item, ...]:
     """The checklist's items, of one of the lessons' kernels: only what does not depend on the kernel is shown."""
     kernel, launch = lesson_kernel("04_tensor_cores", "one_stage")
-    return checklist(Gemm(4096, 4096, 4096, "float16"), kernel, launch).items
+    return checklist(kernel, Gemm(4096, 4096, 4096, "float16"), launch).items
 
 
 # --------------------------------------------------------------------------- the page

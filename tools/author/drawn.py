@@ -64,12 +64,13 @@ def _asked_as(file: str) -> list[str]:
     """What a cell writes, as patterns, to have what the file draws."""
     if lesson := re.fullmatch(r"notebooks/figures/lesson_(\d\d)\.py", file):
         return [rf'\bfigure\("{lesson[1]}\.']
+    beside = file.startswith("notebooks/figures/")
     defined = {
         node.name
         for node in ast.parse((ROOT / file).read_text(encoding="utf-8")).body
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
     }
-    return [rf"\b{name}\(" for name in sorted(defined & _on_a_face(file))]
+    return [rf"\b{name}\(" for name in sorted(defined if beside else defined & _on_a_face(file))]
 
 
 def _on_a_face(file: str) -> set[str]:

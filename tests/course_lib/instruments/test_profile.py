@@ -120,14 +120,14 @@ def test_what_ncu_prints_is_recorded_and_shown_again(tmp_path, monkeypatch, caps
         patch.setattr(timing, "provenance", lambda: {"gpu": "NVIDIA H100", "nvrtc": "13.0"})
         patch.setattr(ncu, "find", lambda: "ncu")
         patch.setattr(ncu.subprocess, "run", run)
-        ncu.ncu("--section Occupancy", GEMM, kernel, launch)
-        ncu.ncu("--section  Occupancy", GEMM, kernel, Launch(threads=64))
+        ncu.ncu(kernel, GEMM, launch, "--section Occupancy")
+        ncu.ncu(kernel, GEMM, Launch(threads=64), "--section  Occupancy")
     printed = capsys.readouterr().out
     assert "$ ncu --section Occupancy ./gemm_app\nNVIDIA H100, now\n  one (32, 32, 1)x" in printed
     assert "PROF" not in printed and "python@" not in printed and "==ERROR== unknown" in printed
     monkeypatch.setattr(records, "FOLDER", tmp_path)
-    ncu.ncu("--section Occupancy", GEMM, kernel, launch)
-    ncu.ncu("--section Other", GEMM, kernel, launch)
+    ncu.ncu(kernel, GEMM, launch, "--section Occupancy")
+    ncu.ncu(kernel, GEMM, launch, "--section Other")
     printed = capsys.readouterr().out
     assert (
         f"recorded on NVIDIA H100, {timing.today()}\n  one (32, 32, 1)x(128, 1, 1)\n  metric  1\n" in printed
@@ -151,6 +151,7 @@ def test_where_ncu_is_missing_or_may_not_count_the_record_is_shown(
     monkeypatch.setattr(ncu, "find", find)
     monkeypatch.setattr(ncu.subprocess, "run", lambda c, **_: subprocess.CompletedProcess(c, 1, found, ""))
     monkeypatch.setattr(records, "FOLDER", tmp_path)
-    ncu.ncu("--section Occupancy", GEMM, *TWO["one"])
+    kernel, launch = TWO["one"]
+    ncu.ncu(kernel, GEMM, launch, "--section Occupancy")
     printed = capsys.readouterr().out
     assert says in printed and "no record of this kernel" in printed

@@ -31,5 +31,10 @@ def test_a_lessons_own_figures_are_its_own():
     assert "notebooks/03_double_buffer.ipynb" in shown and all("/03_" in name for name in shown)
 
 
+def test_what_stands_beside_a_lesson_is_shown_where_cells_call_it():
+    shown = notebooks_that_show(["notebooks/figures/tensor_share.py"])
+    assert "notebooks/07_hopper.ipynb" in shown and not any("/03_" in name for name in shown)
+
+
 def test_what_draws_nothing_is_shown_nowhere():
     assert notebooks_that_show(["course_lib/check/gemm.py", "README.md", SPEEDS, "gone.py"]) == []

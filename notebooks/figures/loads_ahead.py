@@ -4,10 +4,9 @@ import re
 from dataclasses import dataclass
 from statistics import median
 
+from course_lib.instruments.sass import sass
 from cupy_or_sim.kernel import Kernel
 from ptxsim import SassInstruction
-
-from .sass import sass
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ import sys
 
 import pytest
 
-from course_lib.instruments import run_program
-from course_lib.instruments.programs import NotRunHere
+from course_lib.notebooks.figures.programs import NotRunHere, run_program
 from ptxsim import program
 from ptxsim.compiler import cache
 from ptxsim.program.report import Conflict, ProgramReport

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..check.problem import Problem
-from ..measure import tables
-from .profile import profile
+from course_lib.check.problem import Problem
+from course_lib.instruments.profile import profile
+from course_lib.measure import tables
 
 UNITS = {
     "math": ("tensor cores busy, %", "FMA units busy, %"),

@@ -3,7 +3,7 @@
 import pytest
 
 from course_lib import Gemm, lesson_kernel
-from course_lib.instruments.full_unit import FullUnits, _busy, full_units
+from course_lib.notebooks.figures.full_unit import FullUnits, _busy, full_units
 
 
 def counted(math, start, shared, memory):

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from course_lib.instruments import tensor_share, tensor_shares
 from course_lib.measure.results import Results
 from course_lib.measure.rows import Row
+from course_lib.notebooks.figures import tensor_share
+from course_lib.notebooks.figures.tensor_share import tensor_shares
 from ptxsim.gpus import H100, RTX_3090
 
 FULL = 132 * 4096 * 1000e6 / 1e12

@@ -5,16 +5,16 @@ from functools import cache, partial
 
 import numpy as np
 
+from course_lib.check.gemm import Gemm
+from course_lib.instruments.spans import Spans, spans
+from course_lib.instruments.timed import Timed, timed
+from course_lib.lessons.sources import edited
 from cupy_or_sim import device, timing
 from cupy_or_sim.kernel import Array
 from matmul.matmul import matmul
 
-from ..check.gemm import Gemm
-from ..lessons.sources import edited
 from . import single
 from .single import NOTES, call, large, parts, prepared
-from .spans import Spans, spans
-from .timed import Timed, timed
 
 SMS = 132
 """Of an H100: blocks that stay."""

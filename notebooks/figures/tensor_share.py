@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
+from course_lib.measure.results import Results
+from course_lib.measure.rows import Row
 from cupy_or_sim.limits import this_gpu
 from cupy_or_sim.timing import CUBLAS
 from ptxsim.gpus import GPUS, Gpu
-
-from ..measure.results import Results
-from ..measure.rows import Row
 
 FLOP = 4096
 """Of an SM's tensor cores in a cycle, with wgmma and float16."""

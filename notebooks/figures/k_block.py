@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from math import prod
 
+from course_lib.check.gemm import Gemm
 from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
-
-from ..check.gemm import Gemm
 
 FMA_A_CYCLE = 4  # instructions of a warp, one on each scheduler of an SM; and one wavefront a cycle
 
