@@ -20,7 +20,10 @@ from course_lib import Gemm, benchmark, draw, kernel_source, lesson_kernel, show
 from course_lib.exercises.answers import exercises
 from course_lib.exercises.hints import hints
 from course_lib.lessons import sources
+from course_lib.instruments import sass
 from course_lib.measure import records
+from course_lib.notebooks.figures.single import parts  # beside a lesson
+assert "__global__" in parts("gemm")
 assert INSTALLED in course_lib.__file__, course_lib.__file__
 show_env()
 assert "__global__" in kernel_source("01_mainloop", "tiled")
