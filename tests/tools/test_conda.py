@@ -1,4 +1,4 @@
-"""environment.yml asks for what pyproject.toml asks for."""
+"""tools/hosts/environment.yml asks for what pyproject.toml asks for."""
 
 import re
 import tomllib
@@ -10,6 +10,7 @@ from packaging.version import Version
 from tests.rules import ROOT
 from tests.tools.pinned import NVRTC_PARTS, lock, requirements
 
+FILE = ROOT / "tools" / "hosts" / "environment.yml"
 CONDA_NAMES = {"matplotlib-base": "matplotlib", "cupy": "cupy-cuda12x"}
 """Where conda-forge calls a package by another name than PyPI."""
 
@@ -47,7 +48,7 @@ def conda_disagreements(environment: dict[str, SpecifierSet]) -> list[str]:
 
 
 def test_environment_and_pyproject_ask_for_the_same():
-    environment = conda((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    environment = conda(FILE.read_text(encoding="utf-8"))
     assert conda_disagreements(environment) == []
     assert all(str(spec) for name, spec in environment.items() if name != "pip"), "a package without a pin"
     assert {str(environment[name]) for name in OF_CUDA} == {"==12.9.*"}, "all of one CUDA"
@@ -57,7 +58,7 @@ def test_environment_and_pyproject_ask_for_the_same():
 
 
 def test_an_environment_that_disagrees_is_found():
-    text = (ROOT / "environment.yml").read_text(encoding="utf-8")
+    text = FILE.read_text(encoding="utf-8")
     for wrong in (
         text.replace("numpy>=2.1,<2.6", "numpy>=2.1,<2.7"),
         re.sub(r"\n  - nbval.*", "", text),
@@ -67,11 +68,11 @@ def test_an_environment_that_disagrees_is_found():
 
 
 def test_every_line_of_the_environment_says_why():
-    lines = (ROOT / "environment.yml").read_text(encoding="utf-8").splitlines()
+    lines = FILE.read_text(encoding="utf-8").splitlines()
     items = [line for line in lines if line.lstrip().startswith("- ")]
     assert items and [line for line in items if "#" not in line] == []
 
 
 def test_conda_uses_one_channel_only():
-    channels = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["channels"]
+    channels = yaml.safe_load(FILE.read_text(encoding="utf-8"))["channels"]
     assert channels == ["conda-forge", "nodefaults"]

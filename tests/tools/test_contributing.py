@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import subprocess
 
 import pytest
 
@@ -27,6 +28,13 @@ def test_each_command_is_told_to_those_who_need_it():
     )
     assert {"python -m tools.author.sittings", "python -m tools.classroom.progress"} <= commands()
     assert [command for command in commands() if command not in pages] == []
+
+
+def test_the_root_has_few_entries_and_each_has_its_line():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    there = {name.partition("/")[0] + "/" * ("/" in name) for name in listed.splitlines()}
+    told = re.findall(r"^\| \[?`([\w./]+)`", CONTRIBUTING.partition("## Which command")[0], re.MULTILINE)
+    assert sorted(word for word in told if not word.startswith("make")) == sorted(there) and len(there) <= 25
 
 
 def test_each_file_that_contributing_names_is_there():

@@ -32,8 +32,12 @@ from tools.live.pins import pins
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 NOTEBOOKS = sorted(sources.NOTEBOOKS.rglob("[0-9][0-9]_*.ipynb"))
-DOCKERFILE, WORKFLOW, PUBLISH = "Dockerfile", ".github/workflows/ci.yml", ".github/workflows/publish.yml"
-DEVCONTAINER, VSCODE = ".devcontainer/devcontainer.json", ".vscode/settings.json"
+DOCKERFILE, WORKFLOW, PUBLISH = (
+    "tools/hosts/Dockerfile",
+    ".github/workflows/ci.yml",
+    ".github/workflows/publish.yml",
+)
+DEVCONTAINER = ".devcontainer/devcontainer.json"
 
 
 def text(name: str) -> str:
@@ -84,8 +88,9 @@ def test_binder_takes_this_folder_and_the_lock():
 
 
 def test_the_image_leaves_out_what_git_ignores_and_installs_as_a_user():
-    ignored = text(".dockerignore").split("\n")
-    assert {".venv/", "build/", "my_lessons/"} <= set(ignored)
+    """Docker takes what it leaves out from a file beside the Dockerfile, of the same name."""
+    for file in (DOCKERFILE, "hiding_latency/compile_service/Dockerfile"):
+        assert {".venv/", "build/", "my_lessons/"} <= set(text(f"{file}.dockerignore").split("\n"))
     lines = text(DOCKERFILE).splitlines()
     user = lines.index("USER learner")
     assert user < lines.index("RUN mkdir -p my_lessons"), "a volume that is empty takes its owner from it"
@@ -120,9 +125,9 @@ def test_a_devcontainer_takes_a_gpu_where_there_is_one():
 
 
 def test_vs_code_begins_with_the_environment_that_make_makes():
-    inside = jsonc(DEVCONTAINER)["customizations"]["vscode"]["settings"]
-    for settings, folder in ((jsonc(VSCODE), "workspaceFolder"), (inside, "containerWorkspaceFolder")):
-        assert settings == {"python.defaultInterpreterPath": f"${{{folder}}}/.venv/bin/python"}
+    """Outside of a container it takes the `.venv` of the folder by itself."""
+    settings = jsonc(DEVCONTAINER)["customizations"]["vscode"]["settings"]
+    assert settings == {"python.defaultInterpreterPath": "${containerWorkspaceFolder}/.venv/bin/python"}
     assert (Path(sys.prefix) / "share" / "jupyter" / "kernels" / "python3" / "kernel.json").is_file()
 
 
