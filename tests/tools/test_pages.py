@@ -13,7 +13,15 @@ from tests.rules import ROOT
 LINK = re.compile(r"\]\((?!\w+:)([^)\s#]*)(?:#([^)\s]+))?\)")
 AT_THE_TOP = ("tools/book/front.md",)
 """Pages that become a page of the book's first folder."""
-LONGEST = {"README.md": 1000, "ptxsim/README.md": 2060, "docs/tuning.md": 4500}
+LONGEST = {
+    "README.md": 1000,
+    "ptxsim/README.md": 2060,
+    "docs/tuning.md": 4500,
+    "docs/instructor.md": 4800,
+    "ptxsim/docs/races.md": 2700,
+    "docs/glossary.md": 2600,
+    "docs/hosts.md": 2150,
+}
 """Words of a page, as `wc -w` counts them."""
 LONGEST_SECTION = 700
 """Words that docs/tuning.md has for one lesson."""
