@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from cupy_or_sim.given import check_launched
 from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import Launch
 from ptxsim import Report
@@ -16,6 +17,17 @@ class Job:
     kernel: Kernel
     gemm: Problem
     launch: Launch
+
+    @classmethod
+    def given(cls, kernel: Kernel, gemm: Problem, launch: Launch) -> "Job":
+        """As a cell hands it over. Raises TypeError for what is no kernel, problem or launch, and for another order."""
+        if not isinstance(gemm, Problem):
+            raise TypeError(
+                "expected the kernel, then its problem, then its launch, "
+                f"got a {type(kernel).__name__}, then a {type(gemm).__name__}"
+            )
+        check_launched(kernel, launch)
+        return cls(kernel, gemm, launch)
 
     def on(self, gemm: Problem) -> "Job":
         """The same kernel and launch on another problem."""

@@ -14,7 +14,6 @@ import numpy as np
 
 import ptxsim
 from cupy_or_sim import limits, timing
-from cupy_or_sim.given import check_launched
 from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import compiled
@@ -135,8 +134,7 @@ def bubbles(kernel: Kernel, gemm: Problem, launch: Launch, model: bool = False) 
     line which says so. The model raises Untraceable for a kernel whose addresses or branches depend on data, or which
     has an instruction that it does not know.
     """
-    check_launched(kernel, launch)
-    job = Job(kernel, gemm, launch)
+    job = Job.given(kernel, gemm, launch)
     if model:
         return _modelled(job)
     note = ""

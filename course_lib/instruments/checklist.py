@@ -6,7 +6,6 @@ The twelve are those of the notes that the course started from; the targets are 
 import html
 from dataclasses import dataclass
 
-from cupy_or_sim.given import check_launched
 from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import Launch
 from ptxsim.gpus import REGISTERS, SUB_CORES
@@ -87,8 +86,7 @@ def checklist(kernel: Kernel, gemm: Problem, launch: Launch) -> Checklist:
     comes from the profiler's record, else from a speed, else from the model, which ticks nothing. Raises HazardError or
     CheckFailed for a kernel that is wrong.
     """
-    check_launched(kernel, launch)
-    found = Evidence(Job(kernel, gemm, launch))
+    found = Evidence(Job.given(kernel, gemm, launch))
     items = (*memory(found), *compute(found), *resources(found))
     return Checklist(f"{kernel.name}, {gemm.M} x {gemm.N} x {gemm.K} {gemm.dtype}", items)
 

@@ -3,7 +3,6 @@
 import numpy as np
 
 from cupy_or_sim import limits, timing
-from cupy_or_sim.given import check_launched
 from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import STANDARD, Launch
 
@@ -21,9 +20,8 @@ def waves(kernel: Kernel, gemm: Problem, launch: Launch = STANDARD, model: bool 
     `kernel` is the kernel that `Gemm.check` takes. Two marks a block: its text gets the object of `course/waves.cuh`.
     `model`: what the clock says, on every machine; all SMs are alike in it.
     """
-    check_launched(kernel, launch)
+    job = Job.given(kernel, gemm, launch)
     title = f"{kernel.name}, {' x '.join(map(str, (gemm.M, gemm.N, gemm.K)))} {gemm.dtype}"
-    job = Job(kernel, gemm, launch)
     if model:
         played = clock.by_machine_code(job)
         rows = _by_sm(played.blocks / [1, played.clock_mhz, played.clock_mhz])

@@ -97,7 +97,7 @@ def ncu(kernel: Kernel, gemm: Problem, launch: Launch, options: str) -> None:
     Where ncu is installed and may count, it runs now; elsewhere what it said on a GPU is printed. A refusal is printed
     like any other answer.
     """
-    job = Job(kernel, gemm, launch)
+    job = Job.given(kernel, gemm, launch)
     key = records.text_key(options, job)
     print(f"$ ncu {options} ./gemm_app")
     text = _asked(options, job) if limits.runs_here(kernel, launch) else ""

@@ -12,7 +12,6 @@ from typing import cast, get_args
 import numpy as np
 
 from cupy_or_sim import limits, style
-from cupy_or_sim.given import check_launched
 from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import STANDARD, Launch
 
@@ -158,8 +157,7 @@ def timeline(kernel: Kernel, gemm: Problem, launch: Launch = STANDARD, model: bo
     clock makes of one block, on every machine: on an H100, or on the GPU here where `make calibrate` has measured it.
     That raises Untraceable for a kernel whose addresses or branches depend on data.
     """
-    check_launched(kernel, launch)
-    job = Job(kernel, gemm, launch)
+    job = Job.given(kernel, gemm, launch)
     points = marks.points_of(kernel.code)
     if "TRACE_ARG" not in kernel.code or not points:
         raise ValueError(

@@ -3,7 +3,7 @@
 import pytest
 
 from course_lib import Gemm, Launch, benchmark, cp, simulate, timeline
-from course_lib.instruments import checklist, profile, sass, waves
+from course_lib.instruments import bubbles, checklist, ncu, profile, sass, waves
 
 GEMM, LAUNCH = Gemm(64, 64, 32), Launch((64, 64, 16), 256)
 SOURCE = 'extern "C" __global__ void k(float* A, float* B, float* C, int M, int N, int K) {}'
@@ -17,6 +17,8 @@ CALLS = {
     "timeline": lambda it, launch: timeline(it, GEMM, launch),
     "waves": lambda it, launch: waves(it, GEMM, launch),
     "checklist": lambda it, launch: checklist(it, GEMM, launch),
+    "bubbles": lambda it, launch: bubbles(it, GEMM, launch),
+    "ncu": lambda it, launch: ncu(it, GEMM, launch, "--section Occupancy"),
 }
 ALONE = {"simulate": lambda it: simulate(it, 1, 32, ()), "sass": sass}
 
@@ -27,6 +29,15 @@ def test_no_kernel_and_no_launch(call):
         CALLS[call]("tiled", LAUNCH)
     with pytest.raises(TypeError, match=r"expected a launch, such as Launch\(tile=.*got a int"):
         CALLS[call](cp.RawKernel(SOURCE, "k"), 256)
+
+
+@pytest.mark.parametrize("call", [waves, checklist, bubbles, ncu, timeline], ids=lambda call: call.__name__)
+def test_a_problem_where_a_kernel_stands_is_told_the_order(call):
+    """All of them take the kernel, the problem, the launch."""
+    kernel = cp.RawKernel(SOURCE, "k")
+    words = "expected the kernel, then its problem, then its launch, got a Gemm, then a RawKernel"
+    with pytest.raises(TypeError, match=words):
+        call(GEMM, kernel, LAUNCH, *["--section Occupancy"] * (call is ncu))
 
 
 @pytest.mark.parametrize("call", ALONE)
