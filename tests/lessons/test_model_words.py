@@ -17,7 +17,7 @@ from course_lib.measure.model import WITHIN
 from cupy_or_sim.simulate import compiled
 from tests.kernels.timed.lessons import STALLS, sampled
 from tests.lessons import GEMMS, cuda_of, kernel
-from tests.sample import one_in
+from tests.sample import in_long
 from tools.author import clock
 
 PAGE = (sources.NOTEBOOKS.parent / "ptxsim/docs/clock.md").read_text(encoding="utf-8")
@@ -59,6 +59,7 @@ def prose(notebook: str) -> str:
     )  # fmt: skip
 
 
+@in_long
 def test_shares_beside_nsight_compute_s():
     job = sampled()["02_producer_consumer", "one_buffer"]
     text = compiled(job.kernel).source
@@ -77,6 +78,7 @@ def test_shares_beside_nsight_compute_s():
     )
 
 
+@in_long
 def test_the_seam_of_complete():
     """Consumers' epilogues, how far apart they begin, and how long the tensor cores rest between."""
     of_warps = {}
@@ -99,7 +101,8 @@ def test_the_seam_of_complete():
     assert "within {2} cycles; their epilogues take {0} and {1} there".format(*of_warps[False]) in words
 
 
-@pytest.mark.parametrize("size", one_in(2, [4096, 1024]))
+@in_long
+@pytest.mark.parametrize("size", [4096, 1024])
 def test_the_gain_of_a_narrow_tile(size):
     words = prose("deeper/01_loop_and_grid")
     narrow = kernel(cuda_of(words), "mainloop")

@@ -13,6 +13,7 @@ Beside `shown`, of a notebook's cell, there is `said("docs/gpus.md#a-heading", p
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 
 from course_lib.lessons import sources
 from tools.author import numbers
@@ -41,6 +42,7 @@ def prose(text: str) -> str:
     return NO_PROSE.sub(" ", MADE.sub(" ", text))
 
 
+@cache
 def kernels() -> set[str]:
     """Their names, as pages quote them."""
     with_kernels = (path.stem for path in sources.with_kernels(sources.NOTEBOOKS))

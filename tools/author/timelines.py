@@ -52,6 +52,7 @@ def main() -> int:
     return 0
 
 
+@cache
 def entries() -> list[tuple[str, dict]]:
     """(lesson, entry) of every recorded timeline, with the GPU's name in it."""
     found = []

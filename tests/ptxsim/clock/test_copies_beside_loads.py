@@ -25,6 +25,6 @@ def modelled(size, copies, loads, **_):
     return found.cycles_per_k_tile
 
 
-@pytest.mark.parametrize("point", one_in(4, POINTS), ids=named)
+@pytest.mark.parametrize("point", one_in(10, POINTS), ids=named)
 def test_loads_beside_copies(point):
     assert modelled(**point) == pytest.approx(point["cycles"], rel=0.07)

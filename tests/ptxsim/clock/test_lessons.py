@@ -24,6 +24,8 @@ MEAN, LESSON, MOST = 0.07, 0.12, 0.13
 CLEARLY = 1.05
 """Two kernels of a lesson have an order if the slower one takes this much longer."""
 PLACES = sorted({notebook for notebook, _ in GEMMS})
+SAMPLED_FIRST = [*PLACES[4:], *PLACES[1:4], PLACES[0]]
+"""So that a sample has none of those that are long to play: in 01 and in 03's documented example."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def compared(notebook: str, size: int = SIZE) -> dict[str, Compared]:
     }
 
 
-@pytest.mark.parametrize("notebook", one_in(4, PLACES))
+@pytest.mark.parametrize("notebook", one_in(4, SAMPLED_FIRST))
 def test_times_and_order_in_a_lesson(notebook):
     times = compared(notebook)
     far = {name: each.ratio for name, each in times.items() if abs(each.ratio - 1) > MOST}

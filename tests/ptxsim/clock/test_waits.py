@@ -14,6 +14,7 @@ from ptxsim.clock.operations import Await, Branch, Init, Meet, Product
 from ptxsim.clock.sm import Stream, run
 from tests.kernels.timed import waits as timed
 from tests.ptxsim.clock.test_sm import END
+from tests.sample import one_in
 
 KNOWN = json.loads(timed.FILE.read_text(encoding="utf-8"))
 
@@ -56,7 +57,9 @@ def in_line() -> list[list[float]]:
     return [[time - played.times[0][0] for time in played.times[warp]] for warp in (0, 3)]
 
 
-@pytest.mark.parametrize("point", KNOWN["lines"], ids=lambda point: "-".join(map(str, point.values())))
+@pytest.mark.parametrize(
+    "point", one_in(3, KNOWN["lines"]), ids=lambda point: "-".join(map(str, point.values()))
+)
 def test_loads_of_lines_that_are_on_their_way(point):
     """Few warps that load from L1 wait for more than the lines: the model's loop is up to 31 % longer."""
     there = point["step"] == timed.SAME and point["warps"] < 16
