@@ -70,8 +70,8 @@ class Ended(Exception):
 
 def launch(
     kernel: Kernel,
-    grid: Sequence[int],
-    block: Sequence[int],
+    grid: int | Sequence[int],
+    block: int | Sequence[int],
     args: Sequence,
     shared_mem: int = 0,
     max_steps: int | None = None,
@@ -357,7 +357,7 @@ def _blocks_at_once(code: Code, threads: int, shared_mem: int, cooperative: bool
     return max(blocks // cluster, 1) * cluster
 
 
-def _three(dims: Sequence[int], what: str) -> tuple[int, int, int]:
+def _three(dims: int | Sequence[int], what: str) -> tuple[int, int, int]:
     given = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
     if not 1 <= len(given) <= 3 or not all(isinstance(d, (int, np.integer)) for d in given):
         raise LaunchError(f"the {what} is {given!r}; it must be one to three integers, for example (4, 2)")

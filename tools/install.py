@@ -83,7 +83,7 @@ def choose_extra(gpu: str) -> tuple[str, str]:
         return "none", "no NVIDIA driver found: kernels run in the simulator"
     driver, capability, name = [part.strip() for part in gpu.split(",", 2)]
     found = f"{name}, driver {driver}"
-    major = int(re.match(r"\d*", driver)[0] or 0)
+    major = int(re.split(r"\D", driver)[0] or 0)
     if re.match(r"[1-6]\.|7\.[0-4]", capability):
         return "none", f"{found}: compute capability {capability}, the lessons need 7.5: simulator"
     if major >= 580:
@@ -158,7 +158,7 @@ def sources() -> dict[str, str]:
 
 def for_uv(python: Path) -> dict[str, str]:
     """What pip was told about its sources, in its files or by PIP_*, in uv's words; what uv was told itself holds."""
-    command = [python, "-m", "pip", "--disable-pip-version-check", "config", "list"]
+    command = [str(python), "-m", "pip", "--disable-pip-version-check", "config", "list"]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     told = {"UV_INDEX_STRATEGY": "unsafe-best-match"}  # as pip: any index may have the locked version
     for line in sorted(lines, key=lambda line: (line.startswith(":env:"), line)):  # these are heeded most
@@ -168,7 +168,7 @@ def for_uv(python: Path) -> dict[str, str]:
     return {name: value for name, value in told.items() if name not in os.environ}
 
 
-def run(command: list[str | Path], log: Path, told: dict[str, str]) -> None:
+def run(command: list[str], log: Path, told: dict[str, str]) -> None:
     """Run pip or uv with more in its environment: all that it says goes into the log, what it does now on the screen,
     and its end too when it fails."""
     with (
@@ -183,7 +183,7 @@ def run(command: list[str | Path], log: Path, told: dict[str, str]) -> None:
             env=os.environ | told,
         ) as process,
     ):
-        for line in process.stdout:
+        for line in process.stdout or ():
             file.write(line)
             if line.startswith(STAGES):
                 print(f"  {line}", end="", flush=True)
@@ -232,8 +232,9 @@ def install(venv: Path, extras: tuple[str, ...], afresh: bool) -> None:
             sys.exit(f"{made.stdout}{made.stderr}{base} cannot make .venv (above). {hint}")
     log, python, there = venv / "course-install.log", python_of(venv), packages(venv)
     wanted = ",".join([*ALWAYS, *(name for name in extras if name != "none")])
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "--no-input", "install"]
-    uv, here, locked = [python, "-m", "uv", "pip"], ["--python", python], ["-c", "requirements.lock"]
+    program = str(python)
+    pip = [program, "-m", "pip", "--disable-pip-version-check", "--no-input", "install"]
+    uv, here, locked = [program, "-m", "uv", "pip"], ["--python", program], ["-c", "requirements.lock"]
     try:
         run([*pip, *locked, "uv"], log, sources())
         told = sources() or for_uv(python)

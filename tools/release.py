@@ -35,7 +35,8 @@ def project(root: Path, folder: str) -> dict:
 def newest(root: Path, folder: str) -> tuple[str, str]:
     """The version at the top of a CHANGELOG.md, and what is said of it."""
     text = (root / folder / "CHANGELOG.md").read_text(encoding="utf-8")
-    return re.search(r"^## ([\d.]+).*?\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL).groups()
+    version, said = re.findall(r"^## ([\d.]+).*?\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)[0]
+    return version, said
 
 
 def wrong(root: Path, tag: str) -> list[str]:
@@ -66,9 +67,9 @@ def wheels(root: Path, out: Path) -> None:
         subprocess.run(["xargs", "-0", "cp", "--parents", "-t", copy], input=names, check=True, cwd=root)
         asked = ["git", "log", "-1", "--format=%ct"]
         seconds = subprocess.run(asked, cwd=root, check=True, capture_output=True, text=True).stdout.strip()
-        pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", out]
+        pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(out)]
         at = os.environ | {"SOURCE_DATE_EPOCH": seconds}
-        subprocess.run([*pip, *(Path(copy, folder) for folder in FOLDERS)], check=True, env=at)
+        subprocess.run([*pip, *(str(Path(copy, folder)) for folder in FOLDERS)], check=True, env=at)
 
 
 def main(tag: str) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 
 from cupy_or_sim import device
 from cupy_or_sim.headers import in_one_piece
+from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import Launch
 from ptxsim import foreign
 
@@ -72,7 +73,7 @@ def kernel_launch(notebook: str, kernel_name: str) -> Launch:
     return launch
 
 
-def lesson_kernel(notebook: str, kernel_name: str) -> tuple[object, Launch]:
+def lesson_kernel(notebook: str, kernel_name: str) -> tuple[Kernel, Launch]:
     """A kernel that a lesson shows, and its launch: `kernel, launch = lesson_kernel("01_mainloop", "tiled")`."""
     launch = kernel_launch(notebook, kernel_name)
     source = kernel_source(notebook, kernel_name)

@@ -24,7 +24,7 @@ class Kind(NamedTuple):
     fatal: bool = False
 
 
-_KINDS = (
+_KINDS: tuple[Kind, ...] = (
     Kind("out-of-bounds", 10, "an address outside of the array, or a copy that is told to "
          "read more than it copies", bad_address=True),
     Kind("misaligned", 20, "an address that is no multiple of the access's size", bad_address=True),

@@ -1,5 +1,5 @@
-"""The types of all packages hold (pyproject.toml, [tool.mypy]): functions use of a machine, a launch or a decoder what
-their types say, and the real ones have all of it."""
+"""The types of packages and of most tools hold (pyproject.toml, [tool.mypy]): functions use of a machine, a launch or a
+decoder what their types say, and the real ones have all of it."""
 
 import os
 import subprocess
@@ -30,6 +30,7 @@ PLANTED = {
     "of itself": "class Mine(Recorder):\n    def f(self) -> None:\n        self.machine.R",
     "no type": "def f(machine):\n    machine.shadow",
     "a machine that lacks something": "def f(machine: Lanes) -> Stuck:\n    return machine",
+    "of a tool": "from tools.author import marked\n\nmarked.between(1, 'begin', 'table')",
     "a method with another parameter": "class Mine(Machine):\n    def exit(self, warp: int) -> None: ...",
 }
 

@@ -7,6 +7,7 @@ import statistics
 import subprocess
 import sys
 import time
+from typing import Literal
 
 import numpy as np
 
@@ -99,7 +100,7 @@ def gemm_seconds(kernel: ptxsim.Kernel, size: int) -> float:
 
 def pipelined_seconds(kernel: Pipelined, size: int) -> float:
     """Seconds of one simulated launch of a test kernel with copies in flight; hazards, counters and clock on."""
-    order = "F" if kernel.dtype == "float32" else "C"
+    order: Literal["C", "F"] = "F" if kernel.dtype == "float32" else "C"
     random = np.random.default_rng(0)
     A, B = (np.asarray(random.integers(-4, 5, (size, size)), kernel.dtype, order=order) for _ in "AB")
     C = np.full((size, size), np.nan, np.float32, order=order)

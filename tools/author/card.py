@@ -103,7 +103,7 @@ def hopper() -> tuple[str, str]:
     return fitting(producer, LEFT_LETTERS), fitting(consumer, RIGHT_LETTERS)
 
 
-def turns(stages: int, count: int = 4) -> list[tuple[int, ...]]:
+def turns(stages: int, count: int = 4) -> list[tuple[int, int, int, int, int]]:
     """Of each turn of the ring: k-tile multiplied, its slot, k-tile whose copy starts, its slot, groups that may be on
     their way at the wait. Played with groups, as `commit_group` and `wait_group` count them."""
     committed, rows = list(range(stages - 1)), []
@@ -206,9 +206,9 @@ class Column:
         axes = self.figure.add_axes(place, xlim=(0, width), ylim=(height, 0))
         axes.axis("off")
         for (row, column), text in np.ndenumerate(texts):
-            look = {"facecolor": SHADES[shades[row, column]], "edgecolor": "black", "linewidth": 0.35}
+            look: dict = {"facecolor": SHADES[shades[row, column]], "edgecolor": "black", "linewidth": 0.35}
             axes.add_patch(Rectangle((column, row), 1, 1, clip_on=False, **look))
-            middle = {"ha": "center", "va": "center", "fontsize": 5.8, "color": "black"}
+            middle: dict = {"ha": "center", "va": "center", "fontsize": 5.8, "color": "black"}
             axes.text(column + 0.5, row + 0.54, f"{text}", **middle)
 
     def table(self, places: tuple[float, ...], *rows: tuple, gap: float) -> None:
@@ -247,8 +247,8 @@ def _loops(page: Column) -> None:
     rows = [(t, s, f"{k} → {slot}", n) for t, s, k, slot, n in turns(3)]
     page.table((0, 0.6, 1.5, 3.05), header, *rows, gap=0.07)
     header = ("slots", "n", "ring: a copy may take", "issue, then wait: a copy may take")
-    rows = [(s, turns(s)[0][-1], _k_tiles(s - 1), _k_tiles(s - 2)) for s in (2, 3, 4)]
-    page.table((0, 0.4, 0.7, 2.15), header, *rows, gap=0.1)
+    slots = [(s, turns(s)[0][-1], _k_tiles(s - 1), _k_tiles(s - 2)) for s in (2, 3, 4)]
+    page.table((0, 0.4, 0.7, 2.15), header, *slots, gap=0.1)
     page.heading("Double buffer (lesson 03)")
     page.code(double_buffer(), gap=0.08)
     page.heading("Launch, any M and N (lesson 06, Python)")
@@ -353,7 +353,9 @@ def _registers(operand: str, registers: np.ndarray) -> str:
 
 def written(figure: Figure) -> list[str]:
     """All texts of the page."""
-    return [text.get_text() for place in (figure, *figure.axes) for text in place.texts]
+    return [
+        text.get_text() for texts in (figure.texts, *(axes.texts for axes in figure.axes)) for text in texts
+    ]
 
 
 def stamp(figure: Figure) -> str:

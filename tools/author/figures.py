@@ -6,6 +6,7 @@ Writes two recorded timelines and the lessons' drawings into assets/; the speeds
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
@@ -13,7 +14,7 @@ from unittest import mock
 from course_lib import draw
 from course_lib.lessons import sources
 from course_lib.measure import records
-from course_lib.measure.events import PHASES
+from course_lib.measure.events import PHASES, Entry
 from course_lib.measure.timeline import timeline_of
 from cupy_or_sim import keys, style
 from cupy_or_sim.timing import CUBLAS
@@ -79,9 +80,9 @@ def main() -> int:
     return 0
 
 
-def recorded_timelines() -> dict[str, dict]:
+def recorded_timelines() -> dict[str, Entry]:
     """File -> the entry of its timeline at SHAPE, of the first GPU that has one."""
-    found = {}
+    found: dict = {}
     for path in reversed(records.files()):
         record = json.loads(path.read_text(encoding="utf-8"))
         for entry in sorted(record.get("timelines", {}).values(), key=lambda entry: entry["shared_mem"]):
@@ -157,7 +158,7 @@ def _dates(shown: list[Row]) -> str:
     return "/".join(dict.fromkeys((min(dates), max(dates))))
 
 
-def steps(shown: list[Row]) -> list[tuple[Row, str]]:
+def steps(shown: Iterable[Row]) -> list[tuple[Row, str]]:
     """Those of STEPS, in their order, with what is new in each."""
     return [(row, what) for row in shown if (what := STEPS.get((row.lesson, row.kernel)))]
 

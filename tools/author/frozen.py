@@ -71,8 +71,8 @@ def on_gpu(args: list) -> tuple[dict, tuple]:
     import cupy as cp
 
     hosts = {i: a for i, a in enumerate(map(array_of, args)) if isinstance(a, np.ndarray)}
-    copies = {id(a): a for a in hosts.values()}  # an array can be an argument, and in a map
-    copies = {place: cp.asarray(a.ravel(order="K")) for place, a in copies.items()}
+    own = {id(a): a for a in hosts.values()}  # an array can be an argument, and in a map
+    copies = {place: cp.asarray(a.ravel(order="K")) for place, a in own.items()}
     device = {i: copies[id(a)] for i, a in hosts.items()}
     passed = (
         encoded(a, device[i].data.ptr) if isinstance(a, TensorMap) else device.get(i, a)

@@ -94,7 +94,7 @@ def by_tests(names: list[str]) -> dict[str, Row | None]:
             env=os.environ | {"COURSE_EVERY_CASE": "1"},
             stdout=sys.stderr,
         )
-        verdicts = _verdicts(ElementTree.parse(report))
+        verdicts = _verdicts(ElementTree.parse(report).getroot())
     owners = sorted(((path, name) for name, paths in there.items() for path in paths), reverse=True)
     rows: dict[str, Verdicts] = {name: {} for name in names}
     for case, said in verdicts.items():
@@ -102,7 +102,7 @@ def by_tests(names: list[str]) -> dict[str, Row | None]:
     return {name: Row.of(rows[name]) if there[name] else None for name in names}
 
 
-def _verdicts(report: ElementTree.ElementTree) -> Verdicts:
+def _verdicts(report: ElementTree.Element) -> Verdicts:
     """{test: verdict} of pytest's XML; without those that were skipped."""
     found: Verdicts = {}
     for case in report.iter("testcase"):

@@ -1,13 +1,13 @@
 """The simulator's README gets the kinds of findings and their causes: `python -m tools.author.kinds`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ptxsim import CAUSES, KINDS, Cause, Kind
 from tools.author import marked
 
 PAGE = Path(__file__).resolve().parents[2] / "ptxsim" / "README.md"
-TABLES = {"kinds": KINDS, "causes": CAUSES}
+TABLES: dict[str, Sequence[Kind | Cause]] = {"kinds": KINDS, "causes": CAUSES}
 """What stands between which marks."""
 
 

@@ -87,7 +87,7 @@ class Done:
 
     def __init__(self, file: Path, record: Path) -> None:
         self.file = file
-        self.state = {"commit": timing.commit(), "lessons": {}}
+        self.state: dict = {"commit": timing.commit(), "lessons": {}}
         before = json.loads(file.read_text(encoding="utf-8")) if file.exists() and record.exists() else {}
         if before.get("commit") == self.state["commit"]:
             self.state = before

@@ -11,12 +11,13 @@ from course_lib.lessons import sources
 from course_lib.measure import records
 from course_lib.measure.timeline import timeline
 from cupy_or_sim import timing
+from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import Launch
 
 SIZES = 4096, 2048, 8192
 
 
-def problems() -> Iterator[tuple[str, object, Gemm, Launch]]:
+def problems() -> Iterator[tuple[str, Kernel, Gemm, Launch]]:
     """(name, kernel, problem, launch) of every kernel with marks that stands in a lesson, at each of the SIZES."""
     for size in SIZES:
         for path in sources.with_kernels(sources.NOTEBOOKS):

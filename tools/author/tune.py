@@ -50,9 +50,9 @@ def main(shapes: tuple[plans.Shape, ...] = SHAPES, power: tuple[plans.Shape, ...
         for shape, each in found.items()
     }
     drawn = [
-        {"shape": shape, **tuner.Problem(shape).sustained(found[shape].plan)}
+        {"shape": shape, **tuner.Problem(shape).sustained(plan)}
         for shape in power
-        if shape in found
+        if shape in found and (plan := found[shape].plan)
     ]
     used = [[*key, number] for key, number in sorted(tuner.registers(found).items())]
     about = timing.provenance() | {"layout": "float16, TN", "clock": "median us, L2 warm", "method": METHOD}

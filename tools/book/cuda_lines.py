@@ -7,6 +7,7 @@ import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from docutils import nodes
 
@@ -50,9 +51,8 @@ def lead(pages: Sequence[Page]) -> None:
                 above.append(Listing(page, number, cell.source.splitlines()))
             for output in cell.outputs:
                 if "text/html" in output.get("data", {}):
-                    output.data["text/html"] = _LINK.sub(
-                        lambda link, page=page: _led(link, page, above), output.data["text/html"]
-                    )
+                    led = partial(_led, page=page, above=above)
+                    output.data["text/html"] = _LINK.sub(led, output.data["text/html"])
 
 
 def _led(link: re.Match, page: Page, above: Sequence[Listing]) -> str:

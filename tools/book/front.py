@@ -50,7 +50,7 @@ def _buttons(lessons: Sequence[Outcome], live: bool) -> str:
 
 def _recorded(picture: Path) -> str:
     """Of what kernel, on which GPU and when a picture was recorded, and how fast it was, as the picture itself says."""
-    kernel, problem, gpu, date, turn = _RECORDED.search(picture.read_text(encoding="utf-8")).groups()
+    kernel, problem, gpu, date, turn = _RECORDED.findall(picture.read_text(encoding="utf-8"))[0]
     return (
         f"A turn of the loop takes {turn} cycles. Lesson 02's `{kernel}`, {problem}, one block on each SM, "
         f"recorded on an {gpu}, {date}."

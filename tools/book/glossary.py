@@ -73,7 +73,7 @@ def link_first_uses(app, doctree: nodes.document, docname: str) -> None:
     """In a chapter: a link at the first use of each word, in prose that is not folded away."""
     if not docname.startswith("notebooks/"):
         return
-    words, seen = Words(entries(FILE.read_text(encoding="utf-8"))), set()
+    words, seen = Words(entries(FILE.read_text(encoding="utf-8"))), set[str]()
     for text in _prose(doctree):
         if isinstance(text.parent, nodes.literal) and text.lower() not in words.entry:
             continue  # code, and more of it than the word alone

@@ -73,6 +73,6 @@ def below_title(text: str, above: int, down: int = 1) -> tuple[str, int]:
     lines = text.split("\n")
     for token in headings(text):
         above = min(len(token.markup) + down, above + 1)
-        line = token.map[0]
+        line = (token.map or [0])[0]
         lines[line] = f"{'#' * above} {lines[line].lstrip('# ')}"
     return "\n".join(lines), above

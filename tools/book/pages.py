@@ -25,7 +25,8 @@ class Page:
 
 def pages_of(notebook: nbformat.NotebookNode, name: str) -> list[Page]:
     """The pages of a notebook: one where it has no sittings. What a cell has above its heading ends the page before."""
-    titles, parts = [""], [[]]
+    titles: list[str] = [""]
+    parts: list[list[nbformat.NotebookNode]] = [[]]
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and (heading := HEADING.search(cell.source)):
             if above := cell.source[: heading.start()].rstrip():

@@ -28,7 +28,7 @@ def test_verdicts_of_tests():
     <testcase classname="tests.bugs.test_bugs" name="three"><skipped type="pytest.skip"/></testcase>
     <testcase classname="tests.bugs.test_bugs" name="four"><skipped type="pytest.xfail"/></testcase>
     </testsuite></testsuites>"""
-    assert judges._verdicts(ElementTree.ElementTree(ElementTree.fromstring(text))) == {
+    assert judges._verdicts(ElementTree.fromstring(text)) == {
         "tests/bugs/test_bugs.py::one[a]": "right",
         "tests/bugs/test_bugs.py::two": "E",
         "tests/bugs/test_bugs.py::four": "known",
