@@ -86,6 +86,15 @@ def test_a_wheel_brings_the_extension_to_where_lab_looks(installed):
     assert len(files) > 3
 
 
+def test_a_build_leaves_nothing_in_a_package(installed):
+    """A clone in which somebody has built the wheels, as the pages say, has no second copy of a module."""
+    source = installed / "source"
+    inits = {path.relative_to(source) for top in PACKAGES for path in (source / top).rglob("__init__.py")}
+    listed = ["git", "ls-files", *(f"{top}/*__init__.py" for top in PACKAGES)]
+    names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    assert inits == set(map(Path, names)) and len(inits) > 20
+
+
 def test_a_wheel_holds_what_the_lessons_read(installed):
     names = [name for wheel in installed.glob("*.whl") for name in zipfile.ZipFile(wheel).namelist()]
     assert len(names) == len(set(names)) and len(set(names)) > 500, "no file is in two of the three"

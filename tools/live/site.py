@@ -22,7 +22,7 @@ PACKED = (".wasm", ".asm.js")
 LEFT_OUT = {".pdf", ".svg", ".png", ".zip", ".md"}
 """Of the course's folders: pictures, and what the compiler made, which comes lesson by lesson."""
 COURSE = (*PACKAGES, "notebooks", "assets")
-NOT_THERE = ("__pycache__", "compile_service/", "pyproject.toml", ".egg-info/")
+NOT_THERE = ("__pycache__", "compile_service/", "pyproject.toml", "setup.cfg", ".egg-info/")
 """What a page has no use for."""
 
 
