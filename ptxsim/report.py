@@ -12,7 +12,7 @@ from .kernel import Kernel
 from .observe.counters import CounterTable
 from .observe.events import Event
 from .occupancy import LaunchResources, launch_resources
-from .races.hazards import FATAL, Hazard
+from .races.hazards import FATAL, Hazard, Note
 
 CONTEXT = 3  # lines of source shown around a finding
 
@@ -39,7 +39,7 @@ class Report:
     events: list[list[Event]] = field(repr=False)
     output: str = field(default="", repr=False)
     shared_mem: int = field(default=0, repr=False)
-    notes: tuple[str, ...] = field(default=(), repr=False)
+    notes: tuple[Note, ...] = field(default=(), repr=False)
 
     @property
     def ok(self) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ MOST_LOADS = 300
 """Of the warps of two blocks that add by halves: they take 50 to 200. One thread that adds all takes over 500."""
 
 
-def _name_the_hazard(answer: object) -> None:
+def _name_the_hazard(answer: Any) -> None:
     wanted = "(kernels, and for each of the five a kind of hazard or 'no hazard', in quotes)"
     fits = isinstance(answer, tuple) and len(answer) == 6 and isinstance(answer[0], list)
     if not fits or not all(isinstance(each, str) for each in answer[1:]):
@@ -39,7 +40,7 @@ def _name_the_hazard(answer: object) -> None:
         demand(mine == found, f"the report on {name} does not say {mine!r}.", f"version-{name}")
 
 
-def _smooth(answer: object) -> None:
+def _smooth(answer: Any) -> None:
     kernel, thread, element = kernel_and_numbers(
         answer, "the number of the thread", "the number of the element"
     )
@@ -62,21 +63,22 @@ def _smooth(answer: object) -> None:
 def _reported() -> tuple[int, int]:
     """The thread, and the element of the tile, that the report on the kernel as given names."""
     given = device.cp.RawKernel(kernel_source(NOTEBOOK, "smooth"), "smooth", options=device.OPTIONS)
-    said = re.search(r"thread (\d+) of block \d+ reads tile\[(\d+)\]", str(_smoothed(given, 200)[0]))
-    return int(said[1]), int(said[2])
+    said = str(_smoothed(given, 200)[0])
+    thread, element = re.findall(r"thread (\d+) of block \d+ reads tile\[(\d+)\]", said)[0]
+    return int(thread), int(element)
 
 
 def _ramp(n: int) -> np.ndarray:
     return np.arange(n, dtype=np.float32) ** 2
 
 
-def _smoothed(kernel: object, n: int, blocks: int | None = None) -> tuple:
+def _smoothed(kernel: Any, n: int, blocks: int | None = None) -> tuple:
     y = np.full(n, -1, np.float32)
     args = (_ramp(n), y, np.int32(n))
     return simulate(kernel, (blocks or -(-n // 64),), (64,), args, max_steps=MOST_STEPS), y
 
 
-def _block_sum(kernel: object) -> None:
+def _block_sum(kernel: Any) -> None:
     demand_kernel(kernel)
     x = np.random.default_rng(0).integers(-99, 100, 512).astype(np.float32)
     sums = np.full(2, np.nan, np.float32)

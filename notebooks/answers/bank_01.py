@@ -1,5 +1,7 @@
 """The exercises of the bank for lesson 01."""
 
+from typing import Any
+
 import numpy as np
 
 from course_lib.instruments.sass import sass
@@ -23,7 +25,7 @@ MOST_STEPS = 100_000
 """Of a launch here, which takes some hundreds."""
 
 
-def _five_loads(answer: object) -> None:
+def _five_loads(answer: Any) -> None:
     kernel, *said = kernel_and_numbers(answer, *(f"the number of wavefronts of {name}" for name in "abcde"))
     report = simulate(kernel, (1,), (32,), (np.zeros(32, np.float32),), max_steps=MOST_STEPS)
     demand_no_hazard(report)
@@ -32,7 +34,7 @@ def _five_loads(answer: object) -> None:
         demand(mine == counted, f"load {name} does not take {mine} wavefronts.", f"load-{name}")
 
 
-def _scaled(kernel: object) -> None:
+def _scaled(kernel: Any) -> None:
     demand_kernel(kernel)
     more = Untried(kernel, threads=128).blocks({3: 1 / 512, "%ctaid.x": 1.0}, 2)
     for n in 1024, 1001, 1002, 1003, 3, *(512 * blocks for blocks in more):
@@ -49,7 +51,7 @@ def _scaled(kernel: object) -> None:
         demand(asked <= enough + rest, text, "many-requests")
 
 
-def _turned(kernel: object) -> None:
+def _turned(kernel: Any) -> None:
     demand_kernel(kernel)
     wrong, report = _of_tiles(kernel, 2, 3)
     demand(not wrong, f"{wrong}.")
@@ -68,7 +70,7 @@ def _turned(kernel: object) -> None:
     demand_parts(report.events, Store, "writes")
 
 
-def _of_tiles(kernel: object, down: int, right: int) -> tuple[str, Report]:
+def _of_tiles(kernel: Any, down: int, right: int) -> tuple[str, Report]:
     """How many elements are wrong, in words, of a matrix of so many tiles, and the report."""
     M, N = 32 * down, 32 * right
     A = np.arange(M * N, dtype=np.float32).reshape(M, N, order="F")
@@ -80,7 +82,7 @@ def _of_tiles(kernel: object, down: int, right: int) -> tuple[str, Report]:
     return f"{count} of {B.size} elements are wrong or missing" * (count > 0), report
 
 
-def _three_types(answer: object) -> None:
+def _three_types(answer: Any) -> None:
     kernel, *said = kernel_and_numbers(
         answer, *(f"the number of LDG of line {name}" for name in ("p", "q and r", "s"))
     )
@@ -91,7 +93,7 @@ def _three_types(answer: object) -> None:
         demand(mine == code.at(line).count("LDG"), f"the line with {line}... has not {mine} LDG.", cause)
 
 
-def _four_loads(answer: object) -> None:
+def _four_loads(answer: Any) -> None:
     kernel, *said = kernel_and_numbers(answer, *(f"the number of sectors of {name}" for name in "abcd"))
     x, y = np.arange(64, dtype=np.float32), np.full(32, np.nan, np.float32)
     report = simulate(kernel, (1,), (32,), (x, y), max_steps=MOST_STEPS)
@@ -101,7 +103,7 @@ def _four_loads(answer: object) -> None:
         demand(mine == counted, f"load {name} does not take {mine} sectors.", f"load-{name}")
 
 
-def _column_sums(kernel: object) -> None:
+def _column_sums(kernel: Any) -> None:
     demand_kernel(kernel)
     x = np.random.default_rng(0).integers(-99, 100, (64, 32)).astype(np.float32, order="F")
     sums, expected = np.full(32, np.nan, np.float32), x.sum(axis=0)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ PIECES = 2
 LOOKS = ("first", "second", "third")
 
 
-def _groups(answer: object) -> None:
+def _groups(answer: Any) -> None:
     kernel, *said = kernel_and_numbers(
         answer, *(f"the number of pieces at the {look} look" for look in LOOKS)
     )
@@ -67,13 +68,13 @@ class _Pieces:
         expected = self.right(x.reshape(pieces, 1, self.size))
         return int((y.reshape(pieces, self.results, self.size) != expected).sum())
 
-    def report(self, kernel: object, pieces: int) -> tuple[Report, tuple]:
+    def report(self, kernel: Any, pieces: int) -> tuple[Report, tuple]:
         args = self.args(pieces)
         return simulate(kernel, (1,), (self.block,), args, max_steps=MOST_STEPS), args
 
 
 def _demand_right(
-    kernel: object, given: _Pieces, counts: tuple[int, ...], cause: Callable[[Report], None] = lambda _: None
+    kernel: Any, given: _Pieces, counts: tuple[int, ...], cause: Callable[[Report], None] = lambda _: None
 ) -> list[list[Event]]:
     """What each warp does with MANY pieces, if the kernel is right for them and for these other numbers of pieces; else
     the finding of the first of these. `cause` may raise a better one."""
@@ -94,7 +95,7 @@ def _demand_right(
     return report.events
 
 
-def _ring(kernel: object) -> None:
+def _ring(kernel: Any) -> None:
     events = _demand_right(kernel, _Pieces(64, 64, lambda x: 2 * x), (9, 1, 2, 3, 4, 6))
     all_events = [event for mine in events for event in mine]
     barriers = any(isinstance(event, Barrier) for event in all_events)
@@ -118,18 +119,18 @@ READERS = _Pieces(32, 96, lambda x: np.concatenate([_turned(x), 2 * _turned(x)],
 def _reported() -> int:
     """The line where the producer waits, as the report on the kernel as given says."""
     given = device.cp.RawKernel(kernel_source(NOTEBOOK, "two_readers"), "two_readers", options=device.OPTIONS)
-    said = re.search(r"thread 0 of block 0 among them, at line (\d+)", str(READERS.report(given, 4)[0]))
-    return int(said[1])
+    said = str(READERS.report(given, 4)[0])
+    return int(re.findall(r"thread 0 of block 0 among them, at line (\d+)", said)[0])
 
 
-def _two_readers(answer: object) -> None:
+def _two_readers(answer: Any) -> None:
     kernel, line, threads = kernel_and_numbers(answer, "the line", "the number of threads")
     demand(line == _reported(), f"the producer does not wait in line {line}.", "other-line")
     demand(threads == 96, f"not {threads} threads come to that barrier.", "other-number")
     _demand_right(kernel, READERS, (1,))
 
 
-def _one_ahead(kernel: object) -> None:
+def _one_ahead(kernel: Any) -> None:
     events = _demand_right(kernel, _Pieces(32, 64, _turned), (8, 1, 2, 3, 4, 6), _barrier_0)
     ahead = max(_on_their_way(mine, Arrive, last=1) for mine in events)
     text = "the numbers are right, but no copy is on its way while the producer goes on."

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -40,13 +41,13 @@ MOST_STEPS = 20_000
 """Of a launch here, which takes less than 5,000."""
 
 
-def _launch(shape: tuple[int, int, int], *more: object) -> tuple[tuple, tuple]:
+def _launch(shape: tuple[int, int, int], *more: Any) -> tuple[tuple, tuple]:
     """Grid and arguments of a small product; `more` follow K."""
     gemm = Gemm(*shape)
     return gemm.grid(SMALL), (*gemm.arguments(*gemm.integers(seed=0)), *more)
 
 
-def _product(kernel: object, shape: tuple[int, int, int], *more: object) -> tuple[Report, bool]:
+def _product(kernel: Any, shape: tuple[int, int, int], *more: Any) -> tuple[Report, bool]:
     """The report on a small product, and whether C is right."""
     grid, args = _launch(shape, *more)
     report = simulate(kernel, grid, (64,), args, max_steps=MOST_STEPS * (1 + shape[2] // LONG[2]))
@@ -57,7 +58,7 @@ def _is_right(args: tuple) -> bool:
     return np.array_equal(args[2], args[0] @ args[1].T)
 
 
-def _demand_ahead(kernel: object, few: Sequence[tuple[int, int, int]] = FEW) -> None:
+def _demand_ahead(kernel: Any, few: Sequence[tuple[int, int, int]] = FEW) -> None:
     """A kernel that is right for many k-tiles and for these few, and has a copy on its way during the math."""
     demand_kernel(kernel)
     # By itself: blocks that go on while others have ended take twice the time.
@@ -69,7 +70,7 @@ def _demand_ahead(kernel: object, few: Sequence[tuple[int, int, int]] = FEW) -> 
     for_each_count({MANY: many, 2: two}, partial(demand_overlap, launch=SMALL, part=0.5))
 
 
-def _right_product(kernel: object, shape: tuple[int, int, int]) -> Report:
+def _right_product(kernel: Any, shape: tuple[int, int, int]) -> Report:
     """The report on a small product, if it is right and without a hazard."""
     report, right = _product(kernel, shape)
     demand_no_hazard(report)
@@ -79,14 +80,14 @@ def _right_product(kernel: object, shape: tuple[int, int, int]) -> Report:
     return report
 
 
-def _events_if_right(kernel: object, shapes: Sequence[tuple[int, int, int]]) -> list[list[Event]] | None:
+def _events_if_right(kernel: Any, shapes: Sequence[tuple[int, int, int]]) -> list[list[Event]] | None:
     """What the warps of the first one's first block do, if all of these products are right and without a hazard."""
     launches = [_launch(shape) for shape in shapes]
     events = clean_side_by_side(kernel, launches, (64,), max_steps=MOST_STEPS * len(shapes))
     return events if all(_is_right(args) for _, args in launches) else None
 
 
-def _four_orders(answer: object) -> None:
+def _four_orders(answer: Any) -> None:
     kernel, *said = kernel_and_numbers(answer, *(f"the number of k-tiles in order {name}" for name in "abcd"))
     for name, mine in zip("abcd", said):
         report, _ = _product(kernel, ONE_BLOCK, np.int8(ord(name)))
@@ -95,7 +96,7 @@ def _four_orders(answer: object) -> None:
         demand(mine == counted, f"order {name} has not {mine} k-tiles on their way.", f"order-{name}")
 
 
-def _wide_fragments(kernel: object) -> None:
+def _wide_fragments(kernel: Any) -> None:
     _demand_ahead(kernel, FEW[1:])
     report = _right_product(kernel, ONE_K_TILE)
     loads, enough = report.counters.total.shared_loads, 2 * 2 * 8 * 2  # of two warps, and two blocks
@@ -109,11 +110,11 @@ def _reported() -> tuple[int, int]:
     """The lines that call the writer and the reader, as the report on the kernel as given says."""
     given = device.cp.RawKernel(kernel_source(NOTEBOOK, "early"), "early", options=device.OPTIONS)
     first = _product(given, ONE_BLOCK)[0].hazards[0]
-    read = re.search(r"reads at line \d+, called from line (\d+)", str(first))
-    return first.call_line, int(read[1])
+    read = re.findall(r"reads at line \d+, called from line (\d+)", str(first))[0]
+    return first.call_line or 0, int(read)
 
 
-def _early(answer: object) -> None:
+def _early(answer: Any) -> None:
     kernel, writer, reader = kernel_and_numbers(answer, "the line of the writer", "the line of the reader")
     writes, reads = _reported()
     demand(writer == writes, f"the thread that writes does not come from line {writer}.", "other-writer")

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +59,7 @@ MISTAKES: dict[str, list[tuple[str, str, Callable]]] = {
 """A word for what a wrong function does, that in words, and what it gives. hints_04.toml has a hint for each."""
 
 
-def _holder(answer: object) -> None:
+def _holder(answer: Any) -> None:
     """A function that says of each element of A what the simulator's `mma` says."""
     given = results_of(answer, "holder", ELEMENTS)
     three = all(isinstance(one, tuple | list) and len(one) == 3 for one in given)
@@ -83,7 +84,7 @@ def _holder(answer: object) -> None:
             demand(value == truth, text, f"other-{name}")
 
 
-def _used(function: object, seen: frozenset = frozenset()) -> Iterator[object]:
+def _used(function: Any, seen: frozenset = frozenset()) -> Iterator[object]:
     """The names and values from outside that a function uses, and functions that it calls use."""
     if not inspect.isfunction(function) or function in seen:
         return
@@ -94,7 +95,7 @@ def _used(function: object, seen: frozenset = frozenset()) -> Iterator[object]:
         yield from _used(value, seen | {function})
 
 
-def _is_of_simulator(value: object, told: tuple[np.ndarray, np.ndarray]) -> bool:
+def _is_of_simulator(value: Any, told: tuple[np.ndarray, np.ndarray]) -> bool:
     """Whether it is the simulator, a part of it, or what it has `told`, an array or both."""
     if isinstance(value, np.ndarray | tuple | list):
         parts = value if isinstance(value, tuple | list) else (value,)
@@ -108,7 +109,7 @@ def _is_of_simulator(value: object, told: tuple[np.ndarray, np.ndarray]) -> bool
 # --------------------------------------------------------------------------- 04.12, 04.13: B with rows along n
 
 
-def _product(answer: object, columns: int, ldmatrix: int = 0) -> None:
+def _product(answer: Any, columns: int, ldmatrix: int = 0) -> None:
     """A kernel for C = A @ B, with one warp for 16 rows and so many columns of C, and at least so many `ldmatrix` a
     k-step. With the identity for A, C says which element of B each k of A met."""
     demand_kernel(answer)
@@ -141,13 +142,13 @@ def _product(answer: object, columns: int, ldmatrix: int = 0) -> None:
         sums, _ = _multiplied(answer, A, B, columns)
         text = f"right for 5 k-tiles, and wrong for {k_tiles}."
         demand(np.array_equal(sums, A.astype(np.float32) @ B.astype(np.float32)), text, "many-k-tiles")
-    for down, right in untried_grids(apart, (16, columns), (2, 3)):
+    for down, across in untried_grids(apart, (16, columns), (2, 3)):
         A, B = (
             random.integers(-4, 5, shape).astype(np.float16)
-            for shape in ((16 * down, 16), (16, columns * right))
+            for shape in ((16 * down, 16), (16, columns * across))
         )
         sums, _ = _multiplied(answer, A, B, columns)
-        text = f"right with few blocks, and not with {down} x {right} of them."
+        text = f"right with few blocks, and not with {down} x {across} of them."
         demand(np.array_equal(sums, A.astype(np.float32) @ B.astype(np.float32)), text, "many-blocks")
     demand_tensor_cores(report, Launch((16, columns, 16), 32), 80 // 16, ldmatrix)
 
@@ -161,18 +162,18 @@ def _multiplied(kernel, A: np.ndarray, B: np.ndarray, columns: int) -> tuple[np.
     return C, report
 
 
-def _packed(answer: object) -> None:
+def _packed(answer: Any) -> None:
     _product(answer, 8)
 
 
-def _turned(answer: object) -> None:
+def _turned(answer: Any) -> None:
     _product(answer, 16, ldmatrix=2)
 
 
 # --------------------------------------------------------------------------- 04.14: stores that fill their sectors
 
 
-def _whole(answer: object) -> None:
+def _whole(answer: Any) -> None:
     """Right, with each sector moved once, and no more `mma` than needed."""
     kernel = checked_gemm(answer, Launch((16, 16, 16), 32), "float16")
     gemm = Gemm(32, 32, 32, "float16")

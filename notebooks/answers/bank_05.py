@@ -4,6 +4,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ def _one_block(
     return _is_exact(*args[:3]), report
 
 
-def _arguments(tile: tuple[int, int, int], k_tiles: int, seed: int = 0) -> list:
+def _arguments(tile: tuple[int, int, int], k_tiles: int, seed: int = 0) -> tuple:
     """Of a block that makes one tile."""
     gemm, random = Gemm(*tile[:2], tile[2] * k_tiles, "float16"), np.random.default_rng(seed)
     return gemm.arguments(
@@ -53,7 +54,7 @@ def _is_exact(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> bool:
 # --------------------------------------------------------------------------- 05.11: how many are on their way?
 
 
-def _orders(answer: object) -> None:
+def _orders(answer: Any) -> None:
     """The numbers that the simulator counts, with each ORDER."""
     kernel, *mine = kernel_and_numbers(answer, *(f"the number of ORDER {order}" for order in range(1, 5)))
     for order, number in enumerate(mine, 1):
@@ -76,7 +77,7 @@ LENGTHS = (5, 1, 2)
 """In k-tiles, of a ring of four slots: a wait by the number of the turn is not right for all of these."""
 
 
-def _drained(answer: object) -> None:
+def _drained(answer: Any) -> None:
     """A right ring of four slots, in which no wait covers more than the k-tile of its turn."""
     demand_kernel(answer)
     warps = _events_if_right(answer)
@@ -121,8 +122,8 @@ def _left_on_their_way(events: list[Event]) -> list[int]:
                 groups += 1
             case Wait(keep=None):
                 groups = 0
-            case Wait():
-                groups = min(groups, event.keep)
+            case Wait(keep=int(keep)):
+                groups = min(groups, keep)
             case Barrier():
                 found.append(groups)
     return found[:-1]  # behind the loop stands one more
@@ -133,7 +134,7 @@ def _left_on_their_way(events: list[Event]) -> list[int]:
 ANSWER = "(kernels, my_kind, my_cures, my_best)"
 
 
-def _cure(answer: object) -> None:
+def _cure(answer: Any) -> None:
     """The kind of hazard, the changes that cure it, and the one that costs nothing, as the simulator finds them."""
     fits = isinstance(answer, tuple) and len(answer) == 4 and isinstance(answer[0], dict)
     demand(fits, f"the answer is {ANSWER}, and not {answer!r:.60}.", "wrong-form")
@@ -176,7 +177,7 @@ def _found(code: str, name: str, options: tuple[str, ...]) -> tuple[str, tuple[i
 # --------------------------------------------------------------------------- 05.14: sets that are not in registers
 
 
-def _ping_pong(answer: object) -> None:
+def _ping_pong(answer: Any) -> None:
     """Right for any number of k-steps, the next fragments loaded ahead, and nothing in local memory."""
     pair = isinstance(answer, tuple) and len(answer) == 2
     demand(pair, f"the answer is (kernel, my_opcode), and not {answer!r:.60}.", "wrong-form")

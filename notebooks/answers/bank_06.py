@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from math import ceil
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from .common import demand, demand_kernel, demand_no_hazard, fail, results_of
 
 # --------------------------------------------------------------------------- 06.11: into how many parts?
 
-CASES = [
+CASES: list[tuple] = [
     (20, 64), (132, 64), (33, 64), (66, 100), (1, 64), (1, 5), (44, 9), (67, 256), (264, 128), (140, 512),
     (45, 3), (12, 1000, 108), (100, 64, 132, 40), (40, 64, 132, 0), (17, 77, 114, 7), (30, 48, 60, 1),
 ]  # fmt: skip
@@ -40,7 +41,7 @@ def _times(
     ]
 
 
-def _best(**rules: object) -> Callable:
+def _best(**rules: Any) -> Callable:
     return lambda *case: int(np.argmin(_times(*case, **rules))) + 1
 
 
@@ -83,7 +84,7 @@ MISTAKES_OF_PARTS: list[tuple[str, str, Callable]] = [
 """A word for what a wrong function does, that in words, and what it would give. A hint for each stands below."""
 
 
-def _parts(answer: object) -> None:
+def _parts(answer: Any) -> None:
     """A function that gives the best number of parts for every case."""
     given = results_of(answer, "best_parts", CASES)
     if not all(value is not None for value in given):
@@ -113,7 +114,7 @@ EPILOGUE = "582d68c46bd4dc74"
 """Key of the kernel's text as the exercise brings it: its mistakes are what the tests must see."""
 
 
-def _tests(answer: object) -> None:
+def _tests(answer: Any) -> None:
     """Tests that the right kernel passes, and each wrong one does not."""
     pair = isinstance(answer, tuple) and len(answer) == 2
     demand(pair, f"the answer is (kernel, tests), and not {answer!r:.60}.", "wrong-form")
@@ -134,7 +135,7 @@ def _tests(answer: object) -> None:
         demand(seen, f"no test sees mistake {mistake}.", f"mistake-{mistake}")
 
 
-def _prepared(number: int, test: object) -> tuple:
+def _prepared(number: int, test: Any) -> tuple:
     """alpha, beta, sums, bias and C in the types of the kernel."""
     five = isinstance(test, list | tuple) and len(test) == 5
     demand(five, f"the answer needs five things in test {number}: alpha, beta, sums, bias, C.", "wrong-test")
@@ -186,7 +187,7 @@ SECTORS = 8
 """Of a row of 64 columns: three of A are read for each part, which is written once and read once; and C."""
 
 
-def _last(answer: object) -> None:
+def _last(answer: Any) -> None:
     """Five launches with one count, whose parts are added in the order of the blocks."""
     demand_kernel(answer)
     for blocks in 4, 1, 5:
@@ -234,7 +235,7 @@ SHAPES = [
 """(first, count, width, stride), in halves."""
 
 
-def _rows(answer: object) -> None:
+def _rows(answer: Any) -> None:
     """Right for every shape, with as few loads and stores as the widest word allows."""
     demand_kernel(answer)
     for first, count, width, stride in SHAPES:

@@ -1,5 +1,7 @@
 """More exercises for lesson 07."""
 
+from typing import Any
+
 import numpy as np
 
 from course_lib.check.gemm import Gemm
@@ -47,7 +49,7 @@ SLOTS, K_TILES = 3, 8
 FORM = "(kernel, my_bytes, my_arrivals, my_full, my_empty)"
 
 
-def _parities(values: object, name: str) -> list[int]:
+def _parities(values: Any, name: str) -> list[int]:
     """Of each k-tile, as a list or as a text of digits."""
     fits = isinstance(values, (list, tuple, str, np.ndarray)) and len(values) == K_TILES
     digits = (
@@ -58,7 +60,7 @@ def _parities(values: object, name: str) -> list[int]:
     return [int(digit) for digit in digits]
 
 
-def _phases(answer: object) -> None:
+def _phases(answer: Any) -> None:
     """Bytes, arrivals and parities with which the kernel is right; the simulator says what others do to it."""
     if not isinstance(answer, tuple) or len(answer) != 5:
         fail(f"the answer is {FORM}, and not {answer!r:.60}.", "wrong-form")
@@ -101,7 +103,7 @@ def _right_fields(address: int, width: int, k_step: int) -> tuple[int, int, int]
     return (address + 32 * k_step) // 16, 8 * width // 16, {128: 1, 64: 2, 32: 3}[width]
 
 
-def _descriptor(answer: object) -> None:
+def _descriptor(answer: Any) -> None:
     """The fields of descriptors for tiles of three widths, at several k-steps."""
     for case, given in zip(DESCRIBED, results_of(answer, "descriptor_of", DESCRIBED)):
         call = f"descriptor_of{case}"
@@ -118,7 +120,7 @@ def _descriptor(answer: object) -> None:
 # --------------------------------------------------------------------------- 07.13: two mistakes
 
 
-def _ring(answer: object) -> None:
+def _ring(answer: Any) -> None:
     """A right ring: for more k-tiles than two turns of it, and for one."""
     demand_kernel(answer)
     for k_tiles in 10, 1:

@@ -1,5 +1,7 @@
 """More exercises for lesson 08."""
 
+from typing import Any
+
 from cupy_or_sim.simulate import compiled
 from ptxsim.gpus import H100, REGISTERS
 
@@ -28,7 +30,7 @@ PLANS = (
 )
 
 
-def _budget(answer: object) -> None:
+def _budget(answer: Any) -> None:
     """The most slots, their bytes, the registers of a consumer's thread."""
     for case, plan in zip(PLANS, results_of(answer, "budget", PLANS)):
         call = f"budget{case}"
@@ -59,7 +61,7 @@ def _budget(answer: object) -> None:
 # --------------------------------------------------------------------------- 08.12: a tall tile
 
 
-def _tall(answer: object) -> None:
+def _tall(answer: Any) -> None:
     """Right with tiles of 256 x 128."""
     demand_kernel(answer)
     for blocks_m, blocks_n, k_tiles in (1, 2, 2), (2, 1, 1):
@@ -69,7 +71,7 @@ def _tall(answer: object) -> None:
 # --------------------------------------------------------------------------- 08.13: A for both blocks
 
 
-def _shared_a(answer: object) -> None:
+def _shared_a(answer: Any) -> None:
     """Right, and its copies go to both blocks of the cluster."""
     demand_kernel(answer)
     for k_tiles in 3, 1:

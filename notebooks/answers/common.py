@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from course_lib.check.verdict import MOST, SMALL, CheckFailed, Verdict, check
 from course_lib.draw.pictures import sector_figure
 from cupy_or_sim.launch import Launch
 from ptxsim import Report, global_sectors
-from ptxsim.observe.events import BulkStore, Copy, Event, Store, Work, in_flight
+from ptxsim.observe.events import BulkStore, Copy, Event, Load, Store, Work, in_flight
 
 from .untried import M, N, Untried
 
@@ -34,7 +34,7 @@ SEVERAL = SMALL[0][0]
 """Of `Verdict.several`: an odd number, where MOST is an even one."""
 
 
-def demand(right: object, message: str, *causes: str) -> None:
+def demand(right: Any, message: str, *causes: str) -> None:
     """Raise `message` as the finding, unless it is right. `causes`: words for it that hints know, the most telling
     first."""
     if not right:
@@ -65,7 +65,7 @@ def demand_whole_sectors(report: Report) -> None:
     if total.global_sectors <= total.global_sectors_ideal:
         return
 
-    def waste(access: tuple[int, object]) -> float:
+    def waste(access: tuple[int, Any]) -> float:
         (used,), (ideal,) = global_sectors(np.array([access[1].offsets]), access[1].size)
         return used / ideal
 
@@ -80,25 +80,25 @@ def demand_whole_sectors(report: Report) -> None:
     )
 
 
-def demand_kernel(answer: object) -> None:
+def demand_kernel(answer: Any) -> None:
     if not hasattr(answer, "code"):
         fail(f"the answer is a kernel, cp.RawKernel(...), and not {answer!r:.60}.", "no-kernel")
 
 
-def is_whole(value: object) -> bool:
+def is_whole(value: Any) -> bool:
     """Whether it is a whole number, of any type of numbers; True and False are none."""
     number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     return number and float(value).is_integer()
 
 
-def whole_number(value: object, name: str) -> int:
+def whole_number(value: Any, name: str) -> int:
     """The number that a learner gave, as any type of number; `name` says what it is."""
     if not is_whole(value):
         fail(f"{name} is a whole number, and not {value!r:.60}.", "no-whole-number")
     return int(value)
 
 
-def kernel_and_numbers(answer: object, *names: str) -> tuple:
+def kernel_and_numbers(answer: Any, *names: str) -> tuple:
     """An answer that is a kernel and whole numbers, which `names` call in words."""
     form = f"(kernel, {', '.join(names)})"
     fits = isinstance(answer, tuple | list) and len(answer) == 1 + len(names)
@@ -107,7 +107,7 @@ def kernel_and_numbers(answer: object, *names: str) -> tuple:
     return answer[0], *(whole_number(value, name) for value, name in zip(answer[1:], names))
 
 
-def results_of(answer: object, name: str, cases: Iterable[tuple]) -> list:
+def results_of(answer: Any, name: str, cases: Iterable[tuple]) -> list:
     """What the learner's Python function, called `name`, gives for each case."""
     if not callable(answer) or hasattr(answer, "code"):
         fail(f"what came is a kernel, a number or a text; pass the function itself: {name}.", "no-function")
@@ -122,14 +122,14 @@ def results_of(answer: object, name: str, cases: Iterable[tuple]) -> list:
     return given
 
 
-def checked_gemm(answer: object, right: Launch, dtype: str = "float32") -> object:
+def checked_gemm(answer: Any, right: Launch, dtype: str = "float32") -> Any:
     """The kernel. The answer is a kernel for this launch, or a kernel and the launch that the learner chose for it."""
     return checked(answer, right, dtype)[0]
 
 
 def checked(
-    answer: object, right: Launch, dtype: str = "float32", k_tiles: Sequence[int] = K_TILES
-) -> tuple[object, Verdict]:
+    answer: Any, right: Launch, dtype: str = "float32", k_tiles: Sequence[int] = K_TILES
+) -> tuple[Any, Verdict]:
     """The same, and the verdict, which knows what the warps of one block with the last of these k-tiles did. More
     k-tiles are tried where a kernel treats them apart."""
     kernel, launch = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, right)
@@ -137,7 +137,8 @@ def checked(
     if not isinstance(launch, Launch):
         fail(f"the launch is written Launch(tile=..., threads=...), and not {launch!r:.60}.", "wrong-launch")
     demand(launch == right, f"the launch is {launch}.", "wrong-launch")
-    gemm = Gemm(*(4 * size for size in right.tile), dtype)
+    M, N, K = (4 * size for size in right.tile)
+    gemm = Gemm(M, N, K, dtype)
     verdict = check_k_tiles(Job(kernel, gemm, right), MOST_STEPS, k_tiles)
     if not launch.blocks:
         _demand_own_tile(verdict.several.events, right, dtype)
@@ -215,7 +216,9 @@ def demand_tensor_cores(report: Report, launch: Launch, k_tiles: int, ldmatrix: 
     demand(total.ldmatrix >= turns * ldmatrix, text, "not-by-ldmatrix")
 
 
-def demand_parts(events: list[list[Event]], kind: type[Event], does: str, share: float = 0.5) -> None:
+def demand_parts(
+    events: list[list[Event]], kind: type[Load | Store | Copy], does: str, share: float = 0.5
+) -> None:
     """Each warp of a block has so much of an equal part in the bytes that events of this kind move; else the finding
     says of it what it `does`."""
     bytes_of = [sum(event.bytes for event in mine if isinstance(event, kind)) for mine in events]

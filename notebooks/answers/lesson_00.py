@@ -1,5 +1,7 @@
 """The exercises of lesson 00."""
 
+from typing import Any
+
 import numpy as np
 
 from course_lib.check.verdict import CheckFailed
@@ -13,7 +15,7 @@ MOST_STEPS = 100_000
 """Of a launch here, which takes some hundreds: an endless loop ends after a second."""
 
 
-def _outer(kernel: object) -> None:
+def _outer(kernel: Any) -> None:
     demand_kernel(kernel)
     for blocks in (2, 3), (3, 2):  # of 32 rows, of 8 columns
         M, N = 32 * blocks[0], 8 * blocks[1]
@@ -31,7 +33,7 @@ def _outer(kernel: object) -> None:
         _demand_shares(report, 1, "of the first block")
 
 
-def _difference(kernel: object) -> None:
+def _difference(kernel: Any) -> None:
     demand_kernel(kernel)
     x, y = np.arange(256, dtype=np.float32) ** 2, np.full(256, np.nan, np.float32)
     report = simulate(kernel, (1,), (256,), (x, y), max_steps=MOST_STEPS)
@@ -46,7 +48,7 @@ def _difference(kernel: object) -> None:
     _demand_shares(report, 1, "of the block")
 
 
-def _any_launch(kernel: object) -> None:
+def _any_launch(kernel: Any) -> None:
     """saxpy, whatever the number of threads; each element by one thread, neighbours by neighbours, shared by all."""
     demand_kernel(kernel)
     for blocks, threads, n in (2, 96, 1000), (4, 64, 130), (3, 64, 130):
@@ -75,7 +77,7 @@ def _demand_shares(report: Report, turns: int, of: str) -> None:
         demand(turns - turns // 4 <= mine <= turns + max(turns // 4, 1), text, "other-share")
 
 
-def _saxpy(kernel: object, blocks: int, threads: int, n: int) -> Report:
+def _saxpy(kernel: Any, blocks: int, threads: int, n: int) -> Report:
     x = np.arange(n, dtype=np.float32)
     old = x[::-1] % 7
     y, expected = old.copy(), 2 * x + old

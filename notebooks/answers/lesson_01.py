@@ -1,6 +1,7 @@
 """The exercises of lesson 01."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,7 @@ def _demand_sectors(report: Report, floats: int) -> None:
     demand(moved <= enough, text, "many-sectors")
 
 
-def _copy_alone(kernel: object) -> None:
+def _copy_alone(kernel: Any) -> None:
     """The first k-tile of each block. The part that was given reads each float in two warps, so that no thread can do
     with what it copied itself."""
     demand_kernel(kernel)
@@ -59,7 +60,7 @@ def _copy_alone(kernel: object) -> None:
         demand(mine == tm * tk // len(report.events), text, "other-share")
 
 
-def _copied(kernel: object, blocks: int) -> tuple[str, Report]:
+def _copied(kernel: Any, blocks: int) -> tuple[str, Report]:
     """How many elements are wrong, in words, and the report."""
     tm, tk = COPIED
     A = np.asfortranarray(np.arange(blocks * tm * tk, dtype=np.float32).reshape(blocks * tm, tk))
@@ -73,7 +74,7 @@ def _copied(kernel: object, blocks: int) -> tuple[str, Report]:
     return f"{count} of {out.size} elements are wrong" * (count > 0), report
 
 
-def _rectangle(answer: object) -> None:
+def _rectangle(answer: Any) -> None:
     """A right product of tiles in shared memory that moves each element of a strip once for each block."""
     try:
         kernel = _right_rectangle(answer)
@@ -99,7 +100,7 @@ def _rectangle(answer: object) -> None:
     _demand_sectors(report, blocks_n * gemm.M * gemm.K + blocks_m * gemm.N * gemm.K + gemm.M * gemm.N)
 
 
-def _right_rectangle(answer: object) -> object:
+def _right_rectangle(answer: Any) -> Any:
     """The kernel, if its numbers are right and its report is clean."""
     if hasattr(answer, "code"):  # an endless loop ends here after a second; the check below has more patience
         block = Gemm(TM, TN, 2 * TK)
@@ -108,7 +109,7 @@ def _right_rectangle(answer: object) -> object:
     return checked_gemm(answer, RECTANGLE)
 
 
-def _why_wrong(kernel: object, outside: bool) -> tuple[str, str] | None:
+def _why_wrong(kernel: Any, outside: bool) -> tuple[str, str] | None:
     """What is wrong with a product, in a word that the hints know and in a sentence; None if that cannot be said.
     `outside`: it has left an array."""
     if not hasattr(kernel, "code"):
@@ -122,7 +123,7 @@ def _why_wrong(kernel: object, outside: bool) -> tuple[str, str] | None:
     return None
 
 
-def _why_one_block_is_wrong(kernel: object) -> tuple[str, str]:
+def _why_one_block_is_wrong(kernel: Any) -> tuple[str, str]:
     wrong = _wrong(kernel, TM, TN, TK)
     if not _product(kernel, TM, TN, TK)[0].any():
         return "nothing-added", "All of C is zero."
@@ -147,13 +148,13 @@ def _why_one_block_is_wrong(kernel: object) -> tuple[str, str]:
     return "other-k", "A k of A meets an other k of B."
 
 
-def _wrong(kernel: object, M: int, N: int, K: int, ones: str = "", k: slice = slice(None)) -> np.ndarray:
+def _wrong(kernel: Any, M: int, N: int, K: int, ones: str = "", k: slice = slice(None)) -> np.ndarray:
     """Where C is not the product of these k; everywhere, if there is a hazard. `ones`: which operands are all 1."""
     C, A, B, ok = _product(kernel, M, N, K, ones)
     return A[:, k] @ B[:, k].T != C if ok else np.ones(C.shape, bool)
 
 
-def _product(kernel: object, M: int, N: int, K: int, ones: str = "") -> tuple:
+def _product(kernel: Any, M: int, N: int, K: int, ones: str = "") -> tuple:
     """C as the kernel made it, A, B, and whether the report is clean."""
     gemm = Gemm(M, N, K)
     A, B = (np.ones_like(X) if name in ones else X for name, X in zip("AB", gemm.integers(seed=1)))

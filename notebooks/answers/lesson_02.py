@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import wraps
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ K_TILES = 12  # in a launch that is looked at for copies on their way
 MOST_STEPS = 200_000  # of one block: many times what it takes
 
 
-def _pieces(kernel: object) -> None:
+def _pieces(kernel: Any) -> None:
     """Each piece turned round, through shared memory that cp.async fills and that threads share."""
     demand_kernel(kernel)
     x = np.random.default_rng(2).integers(-999, 1000, PIECES * 1024).astype(np.float32)
@@ -71,7 +72,7 @@ def _pieces(kernel: object) -> None:
     demand_whole_sectors(report)
 
 
-def _one_ahead(kernel: object) -> None:
+def _one_ahead(kernel: Any) -> None:
     """A right product that has the next k-tile on its way during the math of this one, and asks for each once."""
     report = _watched(kernel, AHEAD)
     try:
@@ -95,7 +96,7 @@ def _one_ahead(kernel: object) -> None:
     )
 
 
-def _late_load(kernel: object) -> None:
+def _late_load(kernel: Any) -> None:
     """A right product, also of one k-tile, for which the loop makes no turn."""
     try:
         checked_gemm(kernel, LATE)
@@ -107,7 +108,7 @@ def _late_load(kernel: object) -> None:
         raise
 
 
-def _two_roles(kernel: object) -> None:
+def _two_roles(kernel: Any) -> None:
     """A right product whose producer is one k-tile ahead of the consumers."""
     report = _watched(kernel, ROLES)
     try:
@@ -139,7 +140,7 @@ def _divergence_first(test: Callable[[object], None]) -> Callable[[object], None
     """The same test; whatever a barrier that not all come to has led to, that barrier is the finding."""
 
     @wraps(test)
-    def tried(answer: object) -> None:
+    def tried(answer: Any) -> None:
         try:
             test(answer)
         except CheckFailed as error:
@@ -151,7 +152,7 @@ def _divergence_first(test: Callable[[object], None]) -> Callable[[object], None
     return tried
 
 
-def _watched(kernel: object, launch: Launch) -> Report:
+def _watched(kernel: Any, launch: Launch) -> Report:
     """The report on one block of a long product, which must come to an end."""
     demand_kernel(kernel)
     gemm = Gemm(*launch.tile[:2], K_TILES * launch.tile[2])
@@ -262,13 +263,13 @@ def _math(event: Event) -> float:
     return event.math if isinstance(event, Work) else 0.0
 
 
-def _right_if_square(kernel: object, launch: Launch, failed: Problem | None) -> bool:
+def _right_if_square(kernel: Any, launch: Launch, failed: Problem | None) -> bool:
     """Whether a product that is wrong for M != N is right for M = N and as many k-tiles."""
     M = launch.tile[0]
     return failed is not None and _is_right(kernel, Gemm(2 * M, 2 * M, failed.K), launch)
 
 
-def _is_right(kernel: object, gemm: Gemm, launch: Launch) -> bool:
+def _is_right(kernel: Any, gemm: Gemm, launch: Launch) -> bool:
     args = gemm.arguments(*_whole_numbers(gemm))
     report = simulate(kernel, gemm.grid(launch), launch.block, args, launch.shared_mem)
     return report.ok and np.array_equal(args[2], args[0] @ args[1].T)

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from functools import partial
+from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +25,7 @@ NOTHING_ON_ITS_WAY = "the product is right, but no copy is on its way during the
 NO_COPY = ("none", "-", "")  # or None itself
 
 
-def _simulated(kernel: object, k_tiles: int) -> Report:
+def _simulated(kernel: Any, k_tiles: int) -> Report:
     """A block of the small kernels, with so many k-tiles."""
     gemm = Gemm(64, 64, k_tiles * 16)
     return simulate(kernel, (1, 1), (256,), gemm.arguments(*gemm.inputs))
@@ -32,7 +34,7 @@ def _simulated(kernel: object, k_tiles: int) -> Report:
 # --------------------------------------------------------------------------- 03.1: four turns on paper
 
 
-def _row(name: str, given: object, right: Sequence[object]) -> None:
+def _row(name: str, given: Any, right: Sequence[object]) -> None:
     """One of the lists: four entries, the right ones."""
     listed = isinstance(given, (list, tuple, np.ndarray)) and len(given) == 4
     demand(listed, f"{name} is a list of four, one for each turn, and not {given!r:.60}.", "wrong-form")
@@ -65,7 +67,7 @@ def _waits(report: Report) -> int:
     return sum(isinstance(event, Wait) for event in report.events[0])
 
 
-def _told_apart(kernel: object, error: CheckFailed) -> tuple[str, str] | None:
+def _told_apart(kernel: Any, error: CheckFailed) -> tuple[str, str] | None:
     """Why a copy is read before it has landed, in a word and in words: the report of fewer k-tiles, the waits and the
     copies say it."""
     found = {hazard.kind for hazard in error.hazards}
@@ -130,7 +132,7 @@ def demand_overlap(all_events: list[list[Event]], k_tiles: int, launch: Launch, 
     last. `part`: of a k-tile's math; so much without a copy is too much."""
     tile_m, tile_n, tile_k = launch.tile
     tile = 4 * (tile_m + tile_n) * tile_k
-    fmas = tile_m * tile_n * tile_k // launch.threads
+    fmas = tile_m * tile_n * tile_k // prod(launch.block)
     plain = sum(event.bytes for events in all_events for event in events if isinstance(event, Load))
     demand(not plain, "the product is right, but A or B is also read without cp.async: its value is waited for.",
            "plain-copy")  # fmt: skip
@@ -160,12 +162,12 @@ def demand_overlap(all_events: list[list[Event]], k_tiles: int, launch: Launch, 
         fail(f"the product is right, but {some}{during}.", cause)
 
 
-def _two_buffers(answer: object) -> None:
+def _two_buffers(answer: Any) -> None:
     """A right product with the next k-tile on its way during the math of every turn."""
     for_both_counts(_checked(answer), partial(demand_overlap, launch=SMALL, part=0.3))
 
 
-def _checked(answer: object) -> Verdict:
+def _checked(answer: Any) -> Verdict:
     """The verdict, if the product is right and without a hazard; of a wrong one, why a copy is read too early."""
     try:
         return checked(answer, SMALL)[1]
@@ -186,7 +188,7 @@ MULTIPLY_MARK = " if (threadIdx.x % 32 <= k) ((volatile float*)C)[threadIdx.x % 
 K_BLOCKS = 16  # of a k-tile
 
 
-def _calls(kernel: object, k_tiles: int) -> list[tuple[str, int]]:
+def _calls(kernel: Any, k_tiles: int) -> list[tuple[str, int]]:
     """The calls of the first warp, in order: ("load", k + 16 * buffer) and ("multiply", k)."""
     source = kernel.code
     if LOAD not in source or MULTIPLY not in source:
@@ -202,7 +204,7 @@ def _calls(kernel: object, k_tiles: int) -> list[tuple[str, int]]:
     return found
 
 
-def _fragments(kernel: object, k_tiles: int) -> tuple[bool, list[int]]:
+def _fragments(kernel: Any, k_tiles: int) -> tuple[bool, list[int]]:
     """Whether some k-block 0 takes its fragments out of the buffer of the k-tile before; and the k-blocks, counted
     through all k-tiles, whose fragments are loaded only when the k-block before is multiplied."""
     # set of fragments -> the buffer of its load, multiplications before it
@@ -219,7 +221,7 @@ def _fragments(kernel: object, k_tiles: int) -> tuple[bool, list[int]]:
     return old, late
 
 
-def _fragments_ahead(answer: object) -> None:
+def _fragments_ahead(answer: Any) -> None:
     """As before, and each k-block's fragments are loaded before the math of the k-block before it."""
     kernel = answer[0] if isinstance(answer, tuple) else answer
     try:
@@ -252,7 +254,10 @@ def _unfinished(error: CheckFailed) -> bool:
 def _a_k_tile_ahead(all_events: list[list[Event]], k_tiles: int) -> bool:
     """Whether each warp loads its part of the next k-tile, with plain loads, before it multiplies one."""
     tile_m, tile_n, tile_k = SMALL.tile
-    fmas, part = tile_m * tile_n * tile_k // SMALL.threads, 4 * (tile_m + tile_n) * tile_k // len(all_events)
+    fmas, part = (
+        tile_m * tile_n * tile_k // prod(SMALL.block),
+        4 * (tile_m + tile_n) * tile_k // len(all_events),
+    )
     for events in all_events:
         loaded, done = 0.0, 0.0
         for event in events:
@@ -283,7 +288,7 @@ def _demand_both_between_barriers(all_events: list[list[Event]]) -> None:
 # --------------------------------------------------------------------------- 03.4 and later: pages to repair
 
 
-def _pipeline(kernel: object) -> None:
+def _pipeline(kernel: Any) -> None:
     """Tiles of 64 floats; each result is a sum of one float of every tile, in their order."""
     demand_kernel(kernel)
     dynamic = 0 if kernel.shared_size_bytes else 2 * 4 * FLOATS
@@ -319,7 +324,7 @@ def _demand_a_tile_ahead(report: Report, tiles: int) -> None:
             used += event.fma
 
 
-def _taking_turns(answer: object) -> None:
+def _taking_turns(answer: Any) -> None:
     try:
         verdict = checked(answer, SMALL)[1]
     except CheckFailed as error:
@@ -337,7 +342,7 @@ def _demand_both_at_once(all_events: list[list[Event]], k_tiles: int) -> None:
         _demand_both_between_barriers(all_events)
 
 
-def _empty_behind_the_loop(kernel: object) -> bool:
+def _empty_behind_the_loop(kernel: Any) -> bool:
     """Whether an empty buffer is read with one k-tile, for which the loop makes no turn, and none with more."""
     empty = [
         any(hazard.kind == "uninitialised-read" for hazard in _simulated(kernel, k_tiles).hazards)
@@ -346,7 +351,7 @@ def _empty_behind_the_loop(kernel: object) -> bool:
     return empty == [True, False]
 
 
-def _one_ahead(answer: object) -> None:
+def _one_ahead(answer: Any) -> None:
     for_both_counts(checked(answer, SMALL)[1], _demand_k_tile_ahead)
 
 
@@ -355,7 +360,7 @@ def _demand_k_tile_ahead(all_events: list[list[Event]], k_tiles: int) -> None:
     demand(_a_k_tile_ahead(all_events, k_tiles), text, "not-ahead")
 
 
-def _padded_by_1(kernel: object) -> None:
+def _padded_by_1(kernel: Any) -> None:
     demand_kernel(kernel)
     shared = kernel.shared_size_bytes
     if shared != PADDED_BY_1:

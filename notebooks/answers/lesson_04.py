@@ -1,6 +1,7 @@
 """The exercises of lesson 04."""
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ _ROW, _COLUMN = _LANE // 4, _LANE % 4 * 2 + np.arange(2)
 """Of the two halves that a lane receives of an 8 x 8 matrix."""
 
 
-def _fragments(answer: object, corners: list[tuple[int, int]]) -> None:
+def _fragments(answer: Any, corners: list[tuple[int, int]]) -> None:
     """A warp that loads registers from 16 x 16 halves. `corners`: first row and column of the matrix that belongs
     into each register."""
     demand_kernel(answer)
@@ -71,20 +72,20 @@ def _words(row: int, column: int) -> str:
     return f"rows {row} to {row + 7}, k = {column} to {column + 7}"
 
 
-def _fragment_of_a(answer: object) -> None:
+def _fragment_of_a(answer: Any) -> None:
     _fragments(answer, [(0, 0), (8, 0), (0, 8), (8, 8)])
 
 
-def _fragments_of_b(answer: object) -> None:
+def _fragments_of_b(answer: Any) -> None:
     _fragments(answer, [(0, 0), (0, 8), (8, 0), (8, 8)])
 
 
-def _narrow(answer: object) -> None:
+def _narrow(answer: Any) -> None:
     _, verdict = checked(answer, _NARROW, "float16")
     demand_tensor_cores(verdict.several, _NARROW, 3, ldmatrix=1 + 2 * 2)
 
 
-def _six_chunks(answer: object) -> None:
+def _six_chunks(answer: Any) -> None:
     """Right, in the given shared memory, and without a bank conflict of `ldmatrix`."""
     kernel, verdict = checked(answer, _SIX_CHUNKS, "float16")
     demand_tensor_cores(verdict.several, _SIX_CHUNKS, 3)
@@ -117,7 +118,7 @@ def _demand_rows(report: Report, lines: list[int]) -> None:
         demand(set(chunks.values()) == {2}, text, "other-row")
 
 
-def _without_b(kernel: object) -> bool:
+def _without_b(kernel: Any) -> bool:
     """Whether C has numbers other than 0 when all of B is 0: then rows of A were taken for rows of B."""
     gemm = Gemm(128, 128, 128, "float16")
     A, B = gemm.integers(seed=0)
@@ -125,7 +126,7 @@ def _without_b(kernel: object) -> bool:
     return bool(np.nan_to_num(args[2]).any())
 
 
-def _square(answer: object) -> None:
+def _square(answer: Any) -> None:
     try:
         kernel, verdict = checked(answer, _SQUARE, "float16")
     except CheckFailed as error:

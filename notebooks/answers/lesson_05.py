@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from math import ceil
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ LONG = 17
 Warps = list[list[Event]]
 
 
-def _ring(answer: object, stages: int) -> tuple[object, Verdict]:
+def _ring(answer: Any, stages: int) -> tuple[Any, Verdict]:
     """The kernel, a right ring of so many slots, and the verdict on what the lessons' check tries. What a loop did
     before it was found endless is no finding."""
     try:
@@ -100,13 +101,13 @@ def _demand_full_hands(warps: Warps) -> None:
                 )
 
 
-def _four_slots(answer: object) -> None:
+def _four_slots(answer: Any) -> None:
     """A right ring of four slots that has three k-tiles on their way: one that waits for more is right and slower."""
     _, verdict = _ring(answer, 4)
     for_both_counts(verdict, lambda warps, k_tiles: _demand_asked_for(warps, 4, k_tiles, ahead=3))
 
 
-def _for_every_length(answer: object, stages: int) -> Iterator[tuple[int, int, Warps]]:
+def _for_every_length(answer: Any, stages: int) -> Iterator[tuple[int, int, Warps]]:
     """(slots, k-tiles, what the warps of a block do) of a ring that is right for three slots and a long K, and then for
     two slots and for `stages`: for fewer k-tiles than slots, for as many, and for rings that have turned."""
     kernel, _ = _ring(answer, 3)
@@ -133,13 +134,13 @@ def _right_warps(kernel, stages: int, k_tiles: int, cause: str) -> Warps:
     return report.events
 
 
-def _any_slots(answer: object) -> None:
+def _any_slots(answer: Any) -> None:
     """A ring that is right for every number of slots, and keeps all but one of them on their way."""
     for stages, k_tiles, warps in _for_every_length(answer, 5):
         _demand_asked_for(warps, stages, k_tiles, ahead=stages - 1)
 
 
-def _turn(answer: object) -> None:
+def _turn(answer: Any) -> None:
     """The three-stage turn: the newest k-tile may be late, and every warp has fragments ahead at each barrier. Those of
     turn 0 are the ones that were loaded before the loop: without them the product is wrong."""
     for stages, k_tiles, warps in _for_every_length(answer, 4):
@@ -157,7 +158,7 @@ def _turn(answer: object) -> None:
     )
 
 
-def _printed(answer: object) -> None:
+def _printed(answer: Any) -> None:
     """A right ring of three slots in which the next k-tile has been copied, or is on its way, before one is
     multiplied; it does not fit into two."""
     kernel, verdict = _ring(answer, 3)
@@ -199,7 +200,7 @@ MISTAKES = [
     (
         "half-the-math",
         "the slots for half the math of a k-tile",
-        lambda *case: ceil(_slots(*case, flop=1)) + 1 + case[2],
+        lambda *case: ceil(2 * _slots(*case)) + 1 + case[2],
     ),
     (
         "no-slot-in-use",
@@ -224,7 +225,7 @@ MISTAKES = [
 """A word for what a wrong function counts, that in words, and its formula. hints_05.toml has a hint for each."""
 
 
-def _number_of_slots(answer: object) -> None:
+def _number_of_slots(answer: Any) -> None:
     """A function that gives the right number of slots for every case."""
     given = results_of(answer, "slots_needed", CASES)
     numbers = all(isinstance(value, int | float | np.number) for value in given)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from math import ceil
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -117,7 +118,7 @@ MISTAKES_OF_SHARED_MEM: Wrong = [
 ]
 
 
-def _three_numbers(answer: object) -> None:
+def _three_numbers(answer: Any) -> None:
     """A function that gives the right launch for every case."""
     given = results_of(answer, "launch_of", LAUNCHES)
     three = all(isinstance(one, tuple | list) and len(one) == 3 for one in given)
@@ -130,7 +131,7 @@ def _three_numbers(answer: object) -> None:
     pairs = all(isinstance(grid, tuple | list) and len(grid) == 2 for grid in grids)
     demand(pairs, f"grid is {grids[0]!r:.40}, and must be a pair.", "no-pair")
     x, y = ([grid[side] for grid in grids] for side in range(2))
-    named = (("grid[0]", x), ("grid[1]", y), ("threads", threads), ("shared_mem", shared_mem))
+    named: tuple = (("grid[0]", x), ("grid[1]", y), ("threads", threads), ("shared_mem", shared_mem))
     for name, values in named:
         for value in values:
             if not isinstance(value, int | np.integer):
@@ -232,7 +233,7 @@ MISTAKES_OF_IDLE: Wrong = [
 ]
 
 
-def _tail(answer: object) -> None:
+def _tail(answer: Any) -> None:
     """A function that gives the waves, and the idle share of the last one."""
     given = results_of(answer, "waves", PROBLEMS)
     two = all(isinstance(one, tuple | list) and len(one) == 2 for one in given)
@@ -260,14 +261,14 @@ MOST_STEPS = 60_000
 """Of a launch here, which takes up to 4000, and 20,000 if every thread copies all."""
 
 
-def _pad(kernel: object) -> None:
+def _pad(kernel: Any) -> None:
     demand_kernel(kernel)
     for shape in SHAPES:
         for blocks in GRIDS:
             _padded(kernel, shape, blocks)
 
 
-def _padded(kernel: object, shape: tuple[int, int, int], blocks: int) -> None:
+def _padded(kernel: Any, shape: tuple[int, int, int], blocks: int) -> None:
     rows, width, stride = shape
     source = np.arange(1, rows * width + 1, dtype=np.uint16).reshape(rows, width)
     to, expected = np.full((rows, stride), NAN, np.uint16), np.pad(source, ((0, 0), (0, stride - width)))

@@ -1,6 +1,7 @@
 """The exercises of lesson 06 on whole kernels: a ring for any size, the notes' own kernel, and the learner's own."""
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +68,7 @@ def _what_is_wrong(C: np.ndarray, A: np.ndarray, B: np.ndarray) -> tuple[str, st
 # --------------------------------------------------------------------------- 06.6: the notes' kernel
 
 
-def _notes(answer: object) -> None:
+def _notes(answer: Any) -> None:
     """The notes' kernel, mended, and a function that gives its launch."""
     if not isinstance(answer, tuple) or len(answer) != 2:
         fail(f"what came is {answer!r:.60}, and not two things.", "wrong-form")
@@ -104,7 +105,7 @@ def _notes(answer: object) -> None:
         demand(SHAPES[0] != (M, N, K) or made == least, told, "more-mma")
 
 
-def _block(threads: object) -> tuple[int, ...]:
+def _block(threads: Any) -> tuple[int, ...]:
     block = tuple(threads) if isinstance(threads, tuple | list) else (threads,)
     if not all(isinstance(size, int) for size in block):
         fail(f"the threads of a block are {threads!r:.40}.", "wrong-threads")
@@ -119,7 +120,7 @@ def _fewest_mma(M: int, N: int, K: int) -> int:
 # --------------------------------------------------------------------------- 06.1, 06.7: a GEMM of one's own
 
 
-def _guards(answer: object) -> None:
+def _guards(answer: Any) -> None:
     """A ring on tensor cores, right for any M, N and K, and still a ring at the edges."""
     kernel, launch = _for_every_size(answer)
     TM, TN, TK = launch.tile
@@ -128,7 +129,7 @@ def _guards(answer: object) -> None:
     _demand_exact(kernel, launch)
 
 
-def _demand_ring(kernel: object, launch: Launch, M: int, N: int, K: int) -> None:
+def _demand_ring(kernel: Any, launch: Launch, M: int, N: int, K: int) -> None:
     """One block makes its tile with `mma`, no more of them than without guards, and a k-tile is on its way during the
     math of another one."""
     TM, TN, TK = launch.tile
@@ -146,7 +147,7 @@ def _demand_ring(kernel: object, launch: Launch, M: int, N: int, K: int) -> None
     demand(copied <= 1, f"right, but each k-tile is copied {copied:.3g} times.", "copied-again")
 
 
-def _own(answer: object) -> None:
+def _own(answer: Any) -> None:
     """Right for any size, and nothing is left on the checklist that needs no GPU."""
     kernel, launch = _for_every_size(answer)
     _demand_exact(kernel, launch)
@@ -158,7 +159,7 @@ def _own(answer: object) -> None:
     demand(not missed, f"right for every size; still on the checklist: {', '.join(words)}.", *causes)
 
 
-def _for_every_size(answer: object) -> tuple[object, Launch]:
+def _for_every_size(answer: Any) -> tuple[Any, Launch]:
     """A kernel with the course's arguments, and its launch: right for whole tiles, then for some M, N and K of each
     kind."""
     if not isinstance(answer, tuple) or len(answer) != 2:
@@ -188,7 +189,7 @@ def _for_every_size(answer: object) -> tuple[object, Launch]:
     return kernel, launch
 
 
-def _demand_zeros_in_both(kernel: object, launch: Launch) -> None:
+def _demand_zeros_in_both(kernel: Any, launch: Launch) -> None:
     """Behind K stand zeros in A and in B. Rows that are all infinite show it: what is copied out of them makes NaN of
     a zero. All else is positive, so that no NaN is right."""
     TM, TN, TK = launch.tile
@@ -201,13 +202,14 @@ def _demand_zeros_in_both(kernel: object, launch: Launch) -> None:
     demand(not np.isnan(C).any(), told, "zeros-in-one")
 
 
-def _demand_exact(kernel: object, launch: Launch) -> None:
+def _demand_exact(kernel: Any, launch: Launch) -> None:
     """The whole check, on whole tiles: it takes longer, and says more."""
-    gemm = Gemm(*(4 * size for size in launch.tile), "float16")
+    M, N, K = (4 * size for size in launch.tile)
+    gemm = Gemm(M, N, K, "float16")
     check_k_tiles(Job(kernel, gemm, launch), 8 * MOST_STEPS, ONE_BLOCK)
 
 
-def _demand_launch(launch: object) -> None:
+def _demand_launch(launch: Any) -> None:
     """It is written as the lessons write it, for a tile that the exercise's shapes suit."""
     known = isinstance(launch, Launch)
     text = f"the launch is {launch!r:.60}, and not Launch(tile=..., threads=..., shared_mem=...)."
@@ -221,7 +223,7 @@ def _demand_launch(launch: object) -> None:
     _block(launch.threads)
 
 
-def _right_for(kernel, launch: Launch, shapes: list[tuple]) -> bool:
+def _right_for(kernel, launch: Launch, shapes: list[tuple[int, int, int]]) -> bool:
     """Whether the kernel is right for all of these: quicker than one after the other, and without a word."""
     made = [_product(*shape, "float16", (0, 1, 2)) for shape in shapes]
     launches = [(_grid(launch, *shape), args) for shape, (args, _) in zip(shapes, made, strict=True)]

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -75,7 +76,7 @@ ORDERS: list[tuple[str, str, Callable]] = [
 """(a word for what a wrong order does, that in words, its formula)"""
 
 
-def _scheduler(answer: object) -> None:
+def _scheduler(answer: Any) -> None:
     cases = {shape: [(number, *shape) for number in range(shape[0] * shape[1])] for shape in SHAPES}
     mine = {shape: _tiles(results_of(answer, "tile_of", each)) for shape, each in cases.items()}
     for cause, wrong, order in ORDERS:
@@ -141,7 +142,7 @@ FINISHED: list[tuple[str, str, Callable[[int, int, int, int], bool]]] = [
 """(a word for a wrong rule, what a block finishes by it, whether a share finishes a tile)"""
 
 
-def _share(answer: object) -> None:
+def _share(answer: Any) -> None:
     """Equal shares of the row, one behind the other, and for each the tiles whose last k-tile it has."""
     for blocks, tiles, k_tiles in SHARED:
         cases = [(block, blocks, tiles, k_tiles) for block in range(blocks)]
@@ -151,7 +152,7 @@ def _share(answer: object) -> None:
         _demand_finished(given, tiles, k_tiles, told)
 
 
-def _three(given: object) -> tuple[int, int, set[int]]:
+def _three(given: Any) -> tuple[int, int, set[int]]:
     """What the function returned for a block: begin, end, and the tiles that it finishes."""
     three = isinstance(given, tuple | list) and len(given) == 3
     demand(three, f"the function returns {given!r:.60}; it must return three things.", "no-three-things")

@@ -1,5 +1,7 @@
 """The exercises of lesson 07 about mbarrier and wgmma."""
 
+from typing import Any
+
 import numpy as np
 
 from course_lib.check.gemm import Gemm
@@ -19,7 +21,7 @@ PIECES = 3
 HASTY = Launch((64, 256, 64), 128, 320 * 128 + 64)
 
 
-def _difference(answer: object) -> None:
+def _difference(answer: Any) -> None:
     """A kernel whose copy engine brings pieces of two arrays, right for any number of pieces."""
     demand_kernel(answer)
     random = np.random.default_rng(0)
@@ -63,7 +65,7 @@ def _demand_both_at_once(report: Report, pieces: int) -> None:
                 )
 
 
-def _hasty(answer: object) -> None:
+def _hasty(answer: Any) -> None:
     """A kernel that multiplies one tile right, of one k-tile and of several."""
     demand_kernel(answer)
     for k_tiles in 1, 5, *untried(answer, 64, (1, 5)):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from course_lib.check.gemm import Gemm
 from course_lib.check.mistakes import product, where_wrong
@@ -126,7 +127,7 @@ def _held(events: list[Event], k_tiles: int, multiplied: int) -> list[Event]:
     return [*events[: math[len(math) // k_tiles * multiplied]], MbarrierWait(mbarrier=-1, ahead=0)]
 
 
-def _ring(answer: object) -> None:
+def _ring(answer: Any) -> None:
     """A ring that is right for other numbers of slots, for fewer k-tiles than slots, and for other blocks."""
     demand_kernel(answer)
     count = len(re.findall(r"\bSLOTS\s*=\s*3\b", answer.code))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from cupy_or_sim.simulate import compiled
 from ptxsim import Report
@@ -56,7 +57,7 @@ def _demand_its_share(report: Report, tiles: int) -> None:
     )
 
 
-def _stays(answer: object) -> None:
+def _stays(answer: Any) -> None:
     """Several tiles by one block, of numbers of k-tiles that are no multiple of the slots; and copies run ahead."""
     demand_kernel(answer)
     count = len(re.findall(r"\bSLOTS\s*=\s*3\b", answer.code))
@@ -73,7 +74,7 @@ def _stays(answer: object) -> None:
     _demand_next_tile_ahead(even, 4, EVEN[2])
 
 
-def _more_tiles(kernel: object, tile: tuple[int, int, int]) -> Iterator[tuple[tuple[int, int], int]]:
+def _more_tiles(kernel: Any, tile: tuple[int, int, int]) -> Iterator[tuple[tuple[int, int], int]]:
     """Tiles along M and N, and blocks, for a kernel that treats some number of tiles, or a block, apart."""
     apart, (of_m, of_n) = Untried(kernel), (1 / tile[0], 1 / tile[1])
     yield from (((tiles, 1), 1) for tiles in apart.blocks({M: of_m}, MANY_TILES))
@@ -98,7 +99,7 @@ def _demand_next_tile_ahead(report: Report, tiles: int, k_tiles: int) -> None:
     )
 
 
-def _pair(answer: object) -> None:
+def _pair(answer: Any) -> None:
     """A pair of blocks that makes several tiles, of a number of k-tiles that is no multiple of the slots."""
     demand_kernel(answer)
     run(answer, (128, 256, 64), (1, 2, 3), 2, 2)

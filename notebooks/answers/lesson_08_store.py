@@ -1,6 +1,7 @@
 """The exercise of lesson 08 about results: an epilogue through shared memory and the copy engine."""
 
 import re
+from typing import Any
 
 from course_lib.check.gemm import Gemm
 from course_lib.check.verdict import ONE_BLOCK, CheckFailed
@@ -13,7 +14,7 @@ LAUNCH = Launch((64, 256, 64), 128, (64 * 64 + 256 * 64 + 64 * 64) * 2 + 64)
 """In shared memory: a k-tile of A and of B, one box of C, a barrier."""
 
 
-def _box_by_box(answer: object) -> None:
+def _box_by_box(answer: Any) -> None:
     """A right kernel whose copy engine writes C, and which waits for it before it ends."""
     try:
         kernel, verdict = checked(answer, LAUNCH, "float16", ONE_BLOCK)
@@ -28,7 +29,7 @@ def _box_by_box(answer: object) -> None:
         fail("the product is right, but C comes as a pointer in place of a map.", "pointer")
 
 
-def _of_one_block(answer: object) -> list[list[Event]]:
+def _of_one_block(answer: Any) -> list[list[Event]]:
     """What the warps of one block do, with one k-tile."""
     kernel = answer[0] if isinstance(answer, tuple) else answer
     gemm = Gemm(*LAUNCH.tile, "float16")

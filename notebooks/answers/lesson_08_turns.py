@@ -1,6 +1,7 @@
 """The exercise of what goes deeper from lesson 08: two consumers in turn, with one buffer of results."""
 
 import re
+from typing import Any
 
 from course_lib.check.gemm import Gemm
 from course_lib.check.mistakes import product, where_wrong
@@ -30,7 +31,7 @@ def _run(kernel, tiles: tuple[int, int, int], order: int | None) -> None:
     demand(not wrong, wrong, "wrong-numbers")
 
 
-def _one_buffer(answer: object) -> None:
+def _one_buffer(answer: Any) -> None:
     """A right product in the memory that five slots and one buffer take."""
     demand_kernel(answer)
     count = len(re.findall(r"\bSLOTS\s*=\s*5\b", answer.code))

@@ -6,6 +6,7 @@ import argparse
 import shlex
 from math import ceil
 from posixpath import basename, normpath
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 from ptxsim.observe.events import Load
 
-from .common import demand, demand_kernel, demand_no_hazard
+from .common import demand, demand_kernel, demand_no_hazard, fail
 from .untried import Untried
 
 COLUMNS = 128, 256, 200, 1000, 1
@@ -26,7 +27,7 @@ UNWRITTEN = np.uint32(0x7FC0_5EED)
 """What y is full of: a NaN that no arithmetic gives."""
 
 
-def _running_sums(kernel: object) -> None:
+def _running_sums(kernel: Any) -> None:
     demand_kernel(kernel)
     for columns in (*COLUMNS, *_more_columns(kernel)):
         x = np.random.default_rng(9).integers(-3, 4, (ROWS, columns)).astype(np.float32)
@@ -47,10 +48,11 @@ def _running_sums(kernel: object) -> None:
         _demand_shared_work(report, columns)
 
 
-def _more_columns(kernel: object) -> list[int]:
+def _more_columns(kernel: Any) -> list[int]:
     """Of rows for a kernel that treats a number of pieces apart, or has a place in shared memory for each."""
-    apart, of_columns = Untried(kernel), {2: 1 / THREADS}
-    numbers = apart.k_tiles(THREADS, {columns // THREADS for columns in COLUMNS}, *of_columns)
+    of_columns: dict[int | str, float] = {2: 1 / THREADS}
+    apart = Untried(kernel)
+    numbers = apart.k_tiles(THREADS, {columns // THREADS for columns in COLUMNS}, 2)
     return [*(THREADS * pieces for pieces in numbers), *([MANY] if apart.places_by(of_columns) else [])]
 
 
@@ -82,7 +84,7 @@ def _before(later: str, sooner: str) -> dict[str, set[str]]:
     return known
 
 
-def _wait(answer: object) -> None:
+def _wait(answer: Any) -> None:
     words = answer.replace(",", " ").split() if isinstance(answer, str) else answer
     named = [str(word).strip().upper() for word in words] if isinstance(words, tuple | list) else []
     fits = len(named) == 2 and all(each in PIECES for each in named)
@@ -124,11 +126,11 @@ class _Command(argparse.ArgumentParser):
         self.add_argument("--limit", type=float)
         self.add_argument("--json")
 
-    def error(self, message: str) -> None:
-        demand(False, f"ptxsim run would say: {message}.", "no-option")
+    def error(self, message: str) -> NoReturn:
+        fail(f"ptxsim run would say: {message}.", "no-option")
 
 
-def _command(answer: object) -> None:
+def _command(answer: Any) -> None:
     demand(isinstance(answer, str), f"the answer is a text, and not {answer!r:.60}.", "wrong-form")
     words = shlex.split(answer)
     by_python = len(words) > 1 and basename(words[0]).startswith("python") and words[1] == "-m"

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ Counted = dict[int, float]
 """Register -> the same."""
 
 
-def untried(kernel: object, tile_k: int, tried: Collection[int], size: int = K) -> list[int]:
+def untried(kernel: Any, tile_k: int, tried: Collection[int], size: int = K) -> list[int]:
     """`Untried.k_tiles` of a kernel. `size`: which parameter K is; of pieces of one column, how many there are."""
     return Untried(kernel).k_tiles(tile_k, tried, size)
 
@@ -66,7 +67,7 @@ class Untried:
     """What a kernel makes of numbers, and compares: which sizes it treats apart. None, for nearly every kernel; one
     that does not matter costs a launch, and is no finding. `threads`: of a block."""
 
-    def __init__(self, kernel: object, threads: int = 1) -> None:
+    def __init__(self, kernel: Any, threads: int = 1) -> None:
         self.program, self.threads = compiled(kernel).code.program, threads
         self.steps = [
             _Step(pc, one) for pc, one in enumerate(self.program.instructions) if _counts(one.opcode)
@@ -248,7 +249,7 @@ def _of_what_is_made(step: _Step, counted: Counted, threads: Counted) -> float:
     return min(known) * _times(step)
 
 
-def _of_factor(one: object, counted: Counted, threads: Counted) -> float:
+def _of_factor(one: Any, counted: Counted, threads: Counted) -> float:
     if isinstance(one, Immediate):
         return 1 / max(abs(_value(one)), 1)
     return counted.get(one.index, threads.get(one.index, 1.0)) if isinstance(one, Register) else 1.0

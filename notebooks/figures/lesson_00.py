@@ -12,7 +12,7 @@ def stray_threads(elements: int = 100, threads: int = 128):
     axes = style.axes(figure)
     for thread in range(threads):
         stray = thread >= elements
-        look = {"facecolor": style.VERMILLION, "hatch": "/////"} if stray else {"facecolor": style.SKY}
+        look: dict = {"facecolor": style.VERMILLION, "hatch": "/////"} if stray else {"facecolor": style.SKY}
         style.box(axes, thread % WARP, thread // WARP, **look)
         if not stray:
             style.label(axes, thread % WARP + 0.5, thread // WARP + 0.55, "✓", 7, color=style.INK)

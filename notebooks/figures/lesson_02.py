@@ -99,7 +99,7 @@ def hand_over() -> style.Drawing:
 def _box(axes, x: float, y: float, width: float, text: str, look: tuple[str, str] | None = None) -> None:
     colour, hatch = look or ("none", "")
     style.box(axes, x, y - 0.38, width, 0.76, facecolor=colour, hatch=hatch, linewidth=0.7)
-    filled = {"color": style.INK, "bbox": style.on(colour, 1)} if look else {}
+    filled: dict = {"color": style.INK, "bbox": style.on(colour, 1)} if look else {}
     style.label(axes, x + width / 2, y, text, **filled)
 
 
@@ -131,7 +131,7 @@ def company(alone: Results, in_company: Results, base: str) -> style.Drawing:
     *kernels, cublas = rows
     figure = style.new_figure(1.5 + 0.55 * len(kernels))
     axes = style.axes(figure)
-    words, most = [], max(each.tflops for pair in rows for each in pair)
+    words, most = [], max(each.tflops or 0 for pair in rows for each in pair)
     for place, pair in enumerate(kernels):
         said = []
         for row, results, shift, look, name in (
@@ -149,9 +149,9 @@ def company(alone: Results, in_company: Results, base: str) -> style.Drawing:
     axes.text(cublas[1].tflops, -0.72, f"cuBLAS {cublas[1].tflops:.1f}", fontsize=8, ha="center", va="bottom")
     names = {"alone on an SM": ALONE, "in company: as many blocks as fit": COMPANY}
     for place, (name, look) in enumerate(names.items()):
-        at, row = 0.3 * most * place, len(kernels) - 0.05
-        axes.barh(row, 0.03 * most, 0.3, at, **look)
-        axes.text(at + 0.04 * most, row, name, va="center", fontsize=8)
+        at, below = 0.3 * most * place, len(kernels) - 0.05
+        axes.barh(below, 0.03 * most, 0.3, at, **look)
+        axes.text(at + 0.04 * most, below, name, va="center", fontsize=8)
     labels = [pair[0].label for pair in kernels]
     axes.set(yticks=range(len(kernels)), yticklabels=labels, xlabel="TFLOP/s")
     axes.set(xlim=(0, 1.32 * most), ylim=(len(kernels) + 0.3, -1.15))

@@ -67,13 +67,13 @@ def phases(turns: int = 3, period: float = 4.0):
         rows[1].plot([begin, begin + 0.8, begin + 0.8, begin + period], [1, 1, 0, 0], **line)
         times = [0, 0.8, 0.8, 2.9, 2.9, period, period]
         rows[2].plot([begin + time for time in times], [0, 0, 4096, 4096, 2048, 2048, 0], **line)
-        words = {"textcoords": "offset points", "fontsize": 8}
+        words: dict = {"textcoords": "offset points", "fontsize": 8}
         rows[2].annotate("expect\n4096", (begin + 0.8, 4096), (4, -22), **words)
         rows[2].annotate("2048\nland", (begin + 2.9, 2048), (4, 4), **words)
         waits = {"facecolor": style.VERMILLION, "alpha": 0.35, "linewidth": 0.5}
         style.box(rows[3], begin + 1, 0.15, period - 1, 0.7, **waits)
         style.label(rows[3], begin + 1 + (period - 1) / 2, 0.47, f"wait for parity {odd}")
-    axes = ("", 1, []), ("arrivals\nmissing", 1.3, [0, 1]), ("bytes\nmissing", 4700, [0, 2048, 4096])
+    axes: tuple = ("", 1, []), ("arrivals\nmissing", 1.3, [0, 1]), ("bytes\nmissing", 4700, [0, 2048, 4096])
     for ax, (label, top, ticks) in zip(rows, (*axes, ("threads", 1, []))):
         ax.set(xlim=(0, turns * period), ylim=(0, top), xticks=[], yticks=ticks)
         ax.set_ylabel(label, rotation=0, ha="right", va="center", fontsize=8)
@@ -97,7 +97,7 @@ def bank_groups(rows: int = 10, marked: int = 2):
                 chunk = place ^ row % 8 * swizzle
                 found = chunk == marked
                 style.box(ax, place, row, facecolor=style.ORANGE if found else style.FACE)
-                look = {"fontweight": "bold", "color": style.INK} if found else {}
+                look: dict = {"fontweight": "bold", "color": style.INK} if found else {}
                 style.label(ax, place + 0.5, row + 0.53, chunk, **look)
         ax.axhline(8, color=style.TEXT, linewidth=1.6)
         ax.set(xlim=(0, 8), ylim=(rows, 0))
@@ -153,7 +153,10 @@ def descriptor(row: int = 5, k_step: int = 1):
 def _schedule(slots: int, k_tiles: int) -> tuple[list[tuple[str, float, float, float, str]], dict, dict]:
     """(kind, row, begin, end, label) of bars; when each k-tile has landed, and when it has been read. SLOTS - 1 copies
     start at once; then a turn starts one, in the slot that the turn before has read."""
-    bars, full, empty, done = [], {}, {}, 0.0
+    bars: list[tuple[str, float, float, float, str]] = []
+    full: dict[int, float] = {}
+    empty: dict[int, float] = {}
+    done = 0.0
     for t in range(k_tiles):
         start = (
             0.06 * t if t < slots - 1 else empty[t - slots] if t >= slots else empty.get(t - slots + 1, 0) - 1

@@ -120,12 +120,9 @@ def epilogues(pause: str = "a pause", shorter: str = "short"):
         ax.set(xlim=(0, 2 * MATH + 2 * STORES + 0.1), ylim=(3, 0), xticks=[])
         ax.set_yticks([0.5, 1.5, 2.5], ["tensor cores", "consumers' threads", "copy engine: C"])
         ax.set_title(title, fontsize=9)
-    end, begin, look = (
-        (MATH + TO_SHARED / 2, 1.9),
-        (MATH - 2.6, 2.55),
-        {"arrowstyle": "->", "color": style.TEXT},
-    )
-    ax.annotate("sums → shared memory", end, begin, fontsize=8, arrowprops=look)
+    look = {"arrowstyle": "->", "color": style.TEXT}
+    end, text_at = (MATH + TO_SHARED / 2, 1.9), (MATH - 2.6, 2.55)
+    ax.annotate("sums → shared memory", end, text_at, fontsize=8, arrowprops=look)
     ax.set_xlabel("time →      (not to scale)", fontsize=8)
     return figure, (
         f"Two schedules of two tiles. In cluster the tensor cores rest after each tile ({pause}) until the "

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from ..races.hazards import Note
 from ..report import Report
 
 OTHERS = (1, 2, 3)
@@ -10,7 +11,7 @@ OTHERS = (1, 2, 3)
 SMALL = 100_000
 """Instructions of warps. A launch of so many takes less than a second or two, also where its warps run apart."""
 
-ONE_ORDER = (
+ONE_ORDER = Note(
     "what this kernel does depends on the order of the warps, and one order was run; --seed 1 runs another"
 )
 
@@ -25,5 +26,6 @@ def in_other_orders(report: Report, again: Callable[[int], Report]) -> Report:
     for seed in OTHERS:
         other = again(seed)
         if not other.ok:
-            return replace(other, notes=(*other.notes, f"found in another order of the warps: --seed {seed}"))
+            found = Note(f"found in another order of the warps: --seed {seed}")
+            return replace(other, notes=(*other.notes, found))
     return report
