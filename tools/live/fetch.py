@@ -12,6 +12,7 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from tools.live.pins import File, pins
@@ -62,6 +63,11 @@ def _why(name: str, others: dict[str, Path]) -> str:
     return f"in {others[name].name} it has another hash, and was not taken" if name in others else "not found"
 
 
+def _in_tar(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    file = archive.extractfile(member)
+    return file.read() if file else b""
+
+
 def _files(place: Path) -> Iterator[tuple[str, Callable[[], bytes]]]:
     """Name and contents of every file in a folder or an archive."""
     if place.is_dir():
@@ -73,15 +79,12 @@ def _files(place: Path) -> Iterator[tuple[str, Callable[[], bytes]]]:
     elif zipfile.is_zipfile(place):
         with zipfile.ZipFile(place) as archive:
             for name in archive.namelist():
-                yield PurePosixPath(name).name, lambda name=name: archive.read(name)
+                yield PurePosixPath(name).name, partial(archive.read, name)
     elif tarfile.is_tarfile(place):
         with tarfile.open(place) as archive:
             for member in archive:
                 if member.isfile():
-                    yield (
-                        PurePosixPath(member.name).name,
-                        lambda member=member: archive.extractfile(member).read(),
-                    )
+                    yield PurePosixPath(member.name).name, partial(_in_tar, archive, member)
     else:
         raise FetchError(f"{place} is neither a folder nor an archive")
 

@@ -1,5 +1,6 @@
 """The files of Python for a browser, as pyodide.toml pins them."""
 
+import builtins
 import hashlib
 import tomllib
 from collections.abc import Mapping
@@ -27,7 +28,7 @@ class File:
     without: tuple[str, ...] = ()
     docstrings: tuple[str, ...] = ("",)
 
-    def is_this(self, data: bytes) -> bool:
+    def is_this(self, data: builtins.bytes) -> bool:
         return hashlib.sha256(data).hexdigest() == self.sha256
 
     @property
@@ -94,8 +95,8 @@ def _locked(file: File, sha256: str) -> dict:
 def pins() -> Pins:
     """The list in pyodide.toml."""
     read = tomllib.loads(LIST.read_text(encoding="utf-8"))
-    files = [
-        File(**{name: tuple(value) if isinstance(value, list) else value for name, value in file.items()})
+    files: list[dict] = [
+        {name: tuple(value) if isinstance(value, list) else value for name, value in file.items()}
         for file in read.pop("file")
     ]
-    return Pins(**read, files=tuple(files))
+    return Pins(**read, files=tuple(File(**each) for each in files))

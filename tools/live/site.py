@@ -56,7 +56,7 @@ def build(target: Path, pyodide: Path = FOLDER) -> dict:
 def put_python(target: Path, pyodide: Path) -> Counter[str]:
     """The runtime, its library and the packages; the bytes of each part."""
     target.mkdir()
-    ready, sizes = packed(pyodide), Counter()
+    ready, sizes = packed(pyodide), Counter[str]()
     shutil.copy(ready / LOCK, target)
     for file in pins().files:
         if file.is_archive:
