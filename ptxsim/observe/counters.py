@@ -351,7 +351,7 @@ def bank_cycles(rows: np.ndarray, size: int, lanes: int, merge: bool = True) -> 
     words = rows[:, :, None] // 4 + np.arange(max(size // 4, 1))
     words = np.where(rows[:, :, None] == NO_LANE, NO_LANE, words)
     groups = np.sort(words.reshape(len(rows), rows.shape[1] // lanes, -1), axis=2)
-    distinct = np.diff(groups, axis=2, prepend=NO_LANE) != 0 if merge else groups != NO_LANE
+    distinct = _new(groups) if merge else groups != NO_LANE
     number = np.arange(groups.shape[0] * groups.shape[1]).reshape(groups.shape[:2])[:, :, None]
     banks = (number * BANKS + groups % BANKS)[distinct].astype(np.intp, copy=False)
     load = np.bincount(banks, minlength=number.size * BANKS)
@@ -440,5 +440,12 @@ def _fewest_sectors(rows: np.ndarray, size: int) -> np.ndarray:
 def _distinct(keys: np.ndarray, lanes: int, total: bool = True) -> np.ndarray:
     """How many different keys each group of `lanes` lanes has; in `total`, or (warps, groups)."""
     ordered = np.sort(keys.reshape(len(keys), -1, lanes), axis=2)
-    found = (np.diff(ordered, axis=2, prepend=NO_LANE) != 0).sum(axis=2)
-    return found.sum(axis=1) if total else found
+    found = _new(ordered)
+    return found.sum(axis=(1, 2)) if total else found.sum(axis=2)
+
+
+def _new(ordered: np.ndarray) -> np.ndarray:
+    """Where along the last axis another value stands than before it; absent lanes, the least, are none."""
+    found = ordered != NO_LANE
+    found[:, :, 1:] &= ordered[:, :, 1:] != ordered[:, :, :-1]
+    return found

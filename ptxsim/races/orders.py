@@ -170,7 +170,7 @@ class Orders:
     def _together(self, agents: np.ndarray, group: np.ndarray) -> np.ndarray:
         """What the agents of each group have seen and done together, up to now: (groups, agents of a block)."""
         order = np.argsort(group, kind="stable")
-        starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+        starts = starts_of_runs(group[order])
         together = np.maximum.reduceat(self.seen[agents[order]], starts, axis=0)
         together[group, agents % self.agents] = self.trail.now
         return together
@@ -188,13 +188,14 @@ class Orders:
         """The agents of these lanes, numbered over all blocks, and the group of each, counted from 0."""
         agent_of = self.agent_of_lane[lanes]
         groups = lanes // self.threads if groups is None else groups
-        agents, first, count = np.unique(agent_of, return_index=True, return_counts=True)
+        count = np.bincount(agent_of, minlength=len(self.sizes))
+        agents = np.flatnonzero(count)
         group_of = np.zeros(len(self.sizes), np.int64)
-        group_of[agents] = groups[first]
-        if (count < self.sizes[agents]).any() or (group_of[agent_of] != groups).any():
+        group_of[agent_of] = groups
+        if (count[agents] < self.sizes[agents]).any() or (group_of[agent_of] != groups).any():
             self._divide(lanes, groups)
             return self._agents(lanes, groups)
-        return agents, np.unique(group_of[agents], return_inverse=True)[1]
+        return agents, _numbered(group_of[agents])
 
     def _divide(self, lanes: np.ndarray, groups: np.ndarray) -> None:
         """Make agents of which each belongs to one group as a whole, or to none."""
@@ -240,6 +241,13 @@ class Orders:
         seen = self.seen[self.agent_of_lane[lanes], agent]
         found = (~here | (times >= seen)) & (theirs != mine)
         return self.messages.not_told(lanes, theirs, times, found) if found.any() else found
+
+
+def _numbered(groups: np.ndarray) -> np.ndarray:
+    """The place of each among the different ones, from 0."""
+    there = np.zeros(groups.max(initial=0) + 1, bool)
+    there[groups] = True
+    return (np.cumsum(there) - 1)[groups]
 
 
 def starts_of_runs(*columns: np.ndarray) -> np.ndarray:
