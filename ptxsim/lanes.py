@@ -102,7 +102,7 @@ class Decoded(Protocol):
 
 
 class Launched(Protocol):
-    """A launch: one for all batches of its blocks (`LaunchState`, machine/machine.py)."""
+    """A launch: one for all batches of its blocks (`LaunchState`, machine/launched.py)."""
 
     block: tuple[int, int, int]
     """Threads of a block."""

@@ -14,7 +14,8 @@ from .gpus import H100, MAX_REGISTERS, REGISTERS, SHARED_BY_DEFAULT, WARP, Gpu, 
 from .interrupts import MessageOnly, interruptible
 from .kernel import Kernel, LaunchError, resources
 from .machine.decode import Code
-from .machine.machine import LaunchState, Machine, plain_name
+from .machine.launched import PLAIN, Flags, LaunchState
+from .machine.machine import Machine, plain_name
 from .memory import SPACING, Buffer, Bytes, Fault, GlobalMemory
 from .observe.counters import Counters, NoCounters
 from .observe.events import Event
@@ -108,10 +109,7 @@ def launch(
         bind(kernel, args),
         shared_mem,
         Budget(max_steps),
-        seed,
-        cooperative,
-        in_turn,
-        dependent,
+        Flags(seed, cooperative, in_turn, dependent),
         gpu=find_gpu(gpu),
     )
 
@@ -123,10 +121,7 @@ def launch_bound(
     bound: Bound,
     shared_mem: int = 0,
     budget: Budget | None = None,
-    seed: int | None = None,
-    cooperative: bool = False,
-    in_turn: str | None = None,
-    dependent: bool = False,
+    flags: Flags = PLAIN,
     watch: Callable[[LaunchState, int], None] | None = None,
     counted: bool = True,
     gpu: Gpu = H100,
@@ -138,12 +133,12 @@ def launch_bound(
     better than NVRTC."""
     budget = budget or Budget(None)
     blocks = math.prod(grid)
-    space = _room(kernel, blocks, block, shared_mem, cooperative, gpu, registers)
-    if cooperative and space:
+    space = _room(kernel, blocks, block, shared_mem, flags.cooperative, gpu, registers)
+    if flags.cooperative and space:
         raise LaunchError(f"{space.refuses(blocks)}: it refuses the launch (too large)")
-    batch = _blocks_at_once(kernel.code, math.prod(block), shared_mem, cooperative)
-    batch = math.prod(kernel.code.program.cluster) if in_turn else batch
-    if cooperative and blocks > batch:
+    batch = _blocks_at_once(kernel.code, math.prod(block), shared_mem, flags.cooperative)
+    batch = math.prod(kernel.code.program.cluster) if flags.in_turn else batch
+    if flags.cooperative and blocks > batch:
         raise LaunchError(
             f"a cooperative launch of {blocks:,} blocks, and the simulator holds the local arrays of {batch:,}: "
             "simulate a smaller one"
@@ -164,10 +159,7 @@ def launch_bound(
             [bound],
             shared_mem,
             budget,
-            seed,
-            cooperative,
-            in_turn,
-            dependent,
+            flags,
             space,
             watched=0 if counted else NOBODY,
         )
@@ -220,10 +212,7 @@ def _start(
     bounds: list[Bound],
     shared_mem: int,
     budget: Budget,
-    seed: int | None = None,
-    cooperative: bool = False,
-    in_turn: str | None = None,
-    dependent: bool = False,
+    flags: Flags = PLAIN,
     space: Room | None = None,
     watched: int = 0,
     counted: bool = True,
@@ -235,7 +224,7 @@ def _start(
     others = sum((bound.others for bound in bounds), ())
     owners = [*(sum(each, ()) for each in of_each), *variables, others]  # in the order of code.roots
     barrier = Buffer(WORKSPACE, Bytes(np.zeros(8, np.uint8)), "the grid's barrier", 4, 0, 2)
-    workspace = barrier if cooperative else None
+    workspace = barrier if flags.cooperative else None
     buffers = [*bounds[-1].buffers, *kernel.variables, *([workspace] if workspace else [])]
     log = HazardLog()
     if names := _begin_together(program):
@@ -259,9 +248,7 @@ def _start(
         log=log,
         counters=Counters(code.instructions) if counted and watched != NOBODY else NoCounters(),
         budget=budget.anew(),
-        seed=seed,
-        downwards=in_turn == "down",
-        dependent=dependent,
+        flags=flags,
         workspace=workspace,
         room=space,
         watched=watched,

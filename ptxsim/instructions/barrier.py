@@ -38,7 +38,7 @@ def bar(decoder: Operands, ins: Instruction) -> Callable:
             machine.idx = lanes
             machine.arrive(_known(number, needed), pc, needed, resume if waits else None)
         if not waits:
-            machine.jump(pc + 1, everyone)
+            machine.turns.add(pc + 1, everyone)
 
     return guarded(decoder, ins, end)
 
@@ -60,7 +60,7 @@ def _of_cluster(decoder: Operands, ins: Instruction) -> Callable:
         lanes, active = machine.active(), machine.idx
         if arrives:
             machine.clusters.barrier.arrive(lanes, releases)
-            machine.jump(pc + 1, active)
+            machine.turns.add(pc + 1, active)
         else:
             machine.recorder.event(pc, events.ClusterWait())
             machine.clusters.barrier.wait(pc, lanes, resume)
@@ -96,7 +96,7 @@ def _known(ident: int, count: int) -> int:
 
 def resume_at(pc: int) -> Callable[[Scheduler, np.ndarray | None], None]:
     """What lanes do that waited: they go on at `pc`."""
-    return lambda machine, lanes: machine.jump(pc, lanes)
+    return lambda machine, lanes: machine.turns.add(pc, lanes)
 
 
 def guarded(decoder: Operands, ins: Instruction, end: Callable) -> Callable:
@@ -111,7 +111,7 @@ def guarded(decoder: Operands, ins: Instruction, end: Callable) -> Callable:
         if not p.all():
             if p.any() and machine.launch.code.is_barrier(pc):
                 machine.sync_check.guard(pc, lanes, p)
-            machine.jump(pc + 1, lanes[~p] if p.any() else machine.idx)
+            machine.turns.add(pc + 1, lanes[~p] if p.any() else machine.idx)
         if p.any():
             machine.idx = lanes[p] if not p.all() else machine.idx
             end(machine)
@@ -133,7 +133,7 @@ def _reduction(decoder: Operands, ins: Instruction) -> Callable:
         yes, voters = barrier.yes[blocks], barrier.voters[blocks]
         machine.idx = lanes
         target(machine, {"popc": yes.astype(np.uint32), "and": yes == voters, "or": yes > 0}[kind])
-        machine.jump(pc + 1, lanes)
+        machine.turns.add(pc + 1, lanes)
 
     def end(machine: Scheduler) -> None:
         everyone, votes = machine.active(), predicate(machine)
@@ -159,7 +159,7 @@ def warp_sync(decoder: Operands, ins: Instruction) -> Callable:
         all_lanes = machine.idx is None and len(masks) == 1 and masks[0] == 0xFFFFFFFF
         if all_lanes and not machine.warp_barrier.waiting:
             machine.orders.meet(machine.every_lane, machine.warp_of)
-            machine.jump(pc + 1, None)
+            machine.turns.add(pc + 1, None)
         else:
             masks = machine.spread(masks).astype(np.uint32)
             machine.check_own_mask(pc, masks)

@@ -17,19 +17,19 @@ def bra(decoder: Operands, ins: Instruction) -> Callable[[Scheduler], None]:
     """bra target: the lanes whose guard is true jump, the others go on behind it."""
     target, behind = ins.operands[0].pc, decoder.pc + 1
     if ins.guard is None:
-        return lambda machine: machine.jump(target, machine.idx)
+        return lambda machine: machine.turns.add(target, machine.idx)
     read = decoder.source(ins.guard, "pred")
 
     def end(machine: Scheduler) -> None:
         taken = read(machine)
         if taken.all():
-            machine.jump(target, machine.idx)
+            machine.turns.add(target, machine.idx)
         elif not taken.any():
-            machine.jump(behind, machine.idx)
+            machine.turns.add(behind, machine.idx)
         else:
             lanes = machine.active()
-            machine.jump(target, lanes[taken])
-            machine.jump(behind, lanes[~taken])
+            machine.turns.add(target, lanes[taken])
+            machine.turns.add(behind, lanes[~taken])
 
     return end
 
@@ -52,7 +52,7 @@ def brx(decoder: Operands, ins: Instruction) -> Callable:
             machine.missed(Miss("out-of-bounds", beyond, lambda: words), decoder.pc)
             index = np.minimum(index, len(targets) - 1)
         for i in np.unique(index):
-            machine.jump(targets[int(i)], lanes[index == i])
+            machine.turns.add(targets[int(i)], lanes[index == i])
 
     return end
 
@@ -68,7 +68,7 @@ def ret(decoder: Operands, ins: Instruction) -> Callable[[Scheduler], None]:
     def end(machine: Scheduler) -> None:
         done, lanes = machine.spread(read(machine)), machine.active()
         if not done.all():
-            machine.jump(behind, lanes[~done] if done.any() else machine.idx)
+            machine.turns.add(behind, lanes[~done] if done.any() else machine.idx)
         if done.any():
             machine.exit(lanes[done] if not done.all() else machine.idx)
 

@@ -33,7 +33,7 @@ def mbarrier(decoder: Operands, ins: Instruction) -> Callable:
         everyone = machine.idx
         lanes = step(machine)  # that go on; others wait
         if lanes is None or len(lanes):
-            machine.jump(pc + 1, everyone if lanes is None else lanes)
+            machine.turns.add(pc + 1, everyone if lanes is None else lanes)
 
     if ins.guard is None:
         return end
@@ -42,7 +42,7 @@ def mbarrier(decoder: Operands, ins: Instruction) -> Callable:
     def guarded(machine: Hopper) -> None:
         p, lanes = machine.spread(read(machine)), machine.active()
         if not p.all():
-            machine.jump(pc + 1, lanes[~p])
+            machine.turns.add(pc + 1, lanes[~p])
         if p.any():
             machine.idx = lanes[p]
             end(machine)
@@ -177,7 +177,7 @@ def _wait(decoder: Operands, ins: Instruction, blocks: bool) -> Callable:
         machine.idx = lanes if len(lanes) < machine.lanes else None
         machine.recorder.waited(barrier.offset, lanes, barrier.phase[machine.block_of[lanes]] - 1)
         put(machine, np.ones(1, bool))
-        machine.jump(pc + 1, machine.idx)
+        machine.turns.add(pc + 1, machine.idx)
 
     def step(machine: Hopper) -> np.ndarray:
         lanes, active, asked = machine.active(), machine.idx, which(machine)

@@ -31,7 +31,7 @@ def setmaxnreg(decoder: Operands, ins: Instruction) -> Callable:
             return
         if known:
             machine.registers.give_back(machine.active(), number)
-        machine.jump(pc + 1, machine.idx)
+        machine.turns.add(pc + 1, machine.idx)
 
     return guarded(decoder, ins, end)
 

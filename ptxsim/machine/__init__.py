@@ -3,7 +3,9 @@
 decode    instructions to steps: which registers a step reads and writes, basic blocks
 runs      FMAs in a row, or mma, as one step
 unset     the steps that may read registers which nobody has set
-machine   the state of a launch, and who runs next
+launched  what a launch is, for all batches of its blocks
+machine   a batch of blocks that runs
+specials  special registers, for all lanes
 standstill  threads that go round and round, and nobody who could end it
 stuck     who waits for what when nobody can go on, in words
 """

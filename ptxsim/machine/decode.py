@@ -706,7 +706,7 @@ def _registers_read(instruction: Instruction) -> set[int]:
 
 
 def _go_to(pc: int) -> Callable:
-    return lambda machine: machine.jump(pc, machine.idx)
+    return lambda machine: machine.turns.add(pc, machine.idx)
 
 
 def _syncs_part_of_a_warp(instruction: Instruction) -> bool:

@@ -1,29 +1,22 @@
-"""Grids, blocks, warps and lanes: the state of a launch, and who runs next.
+"""Grids, blocks, warps and lanes, and how they run.
 
 One lane is one thread; lanes are numbered block after block. A register is a NumPy array with one value for
 each lane, or with a single value when all lanes hold the same. Register arrays are never changed in place.
 
-Lanes that stand at the same instruction form a group and run a basic block together; a branch splits a group,
-and groups that meet join again. The group with the lowest pc runs first, so that lanes of a divergent branch
-meet behind it; every now and then the group that has waited longest runs instead, so that nobody starves when
-warps loop in different places. A group that looks at a flag again and again lets the others go first. Lanes that wait
-for others (barriers.py) are in no group.
+Lanes that stand at the same instruction form a group and run a basic block together (turns.py: which runs next). Lanes
+that wait for others (barriers.py) are in no group.
 """
 
-import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from ..gpus import WARP, Room
+from ..gpus import WARP
 from ..memory import (
     UNIT,
     Buffer,
     Fault,
-    GlobalMemory,
-    Indexed,
     LocalMemory,
     Miss,
     SharedMemory,
@@ -31,103 +24,28 @@ from ..memory import (
     not_written,
 )
 from ..observe import events
-from ..observe.counters import Counters
 from ..observe.recorder import Recorder
-from ..ptx.facts import not_simulated
-from ..ptx.program import Special
 from ..races.findings import Findings
-from ..races.hazards import HazardLog
-from ..races.messages import Letters
-from ..races.orders import Orders, Trail
-from ..races.proxies import ProxyFences
+from ..races.orders import Orders
 from ..races.shadow import Shadow
 from ..units import leaving
 from ..units.access import Access, Holes, Partly, differs
 from ..units.async_math import AsyncMath
 from ..units.barriers import ALL, Barrier, Gathering, WarpBarrier
 from ..units.bulk import BulkCopies
-from ..units.clusters import Clusters, cluster_by_cluster
+from ..units.clusters import Clusters
 from ..units.copies import CopyQueue
 from ..units.dependents import Dependence
 from ..units.divergence import SyncCheck
 from ..units.mbarriers import Mbarrier
 from ..units.registers import RegisterPool
+from ..units.turns import Turns
 from ..units.unset import SecondValues
-from ..work import Budget
-from .decode import BasicBlock, Code
+from .decode import BasicBlock
+from .launched import LaunchState
+from .specials import special
 from .standstill import Watch
 from .stuck import deadlock, endless, not_begun
-
-LOWEST_FIRST, OLDEST_FIRST = 2000, 100  # turns of each scheduling rule
-MOST_HURRY = 20  # log2 of what the clock goes on in a turn, at most, where all wait for it
-
-
-@dataclass
-class LaunchState:
-    """What a launch is: one for all batches of its blocks. Of several launches side by side each has a grid and
-    parameters of its own."""
-
-    code: Code
-    grids: list[tuple[int, int, int]]
-    block: tuple[int, int, int]
-    params: np.ndarray  # (launches, bytes)
-    memory: GlobalMemory
-    shared_bytes: int
-    dynamic_shared: int
-    log: HazardLog
-    counters: Counters
-    budget: Budget
-    shapes: Callable[[], Mapping[str, Indexed]] = dict  # of shared arrays, by name
-    registers: int | None = None  # of a thread at the launch, where setmaxnreg counts on it
-    seed: int | None = None
-    dependent: bool = False  # it may begin before the kernel before has ended
-    downwards: bool = False  # the last block (the last cluster) begins first
-    workspace: Buffer | None = None  # of a cooperative launch: where the blocks of the grid meet
-    room: Room | None = None  # where blocks may wait for each other, and the GPU does not hold all at once
-    watched: int = 0  # the block whose events the recorder notes
-    skipped: int = 0  # what the clock went on while all waited for it
-    steps: int = 0  # instructions executed by groups of lanes
-    output: list[str] = field(default_factory=list)
-    printed: int = 0  # characters in `output`
-    trail: Trail = field(default_factory=Trail)
-    letters: Letters = field(default_factory=dict)
-    proxy_fences: ProxyFences = field(default_factory=ProxyFences)
-    # Of buffers that the kernel may write: the smallest access, and once they are touched their shadow.
-    granules: dict[Buffer, int] = field(default_factory=dict)
-    shadows: dict[Buffer, Shadow] = field(default_factory=dict)
-
-    @property
-    def threads(self) -> int:
-        return self.block[0] * self.block[1] * self.block[2]
-
-    def hurry(self, turns: int) -> None:
-        """For so many turns all that run have waited for the clock."""
-        self.skipped += 1 << min(turns, MOST_HURRY)
-
-    @property
-    def needs_all_blocks(self) -> bool:
-        return self.workspace is None and any(
-            isinstance(operand, Special) and operand.name.startswith("%envreg")
-            for instruction in self.code.instructions
-            for operand in instruction.operands
-        )
-
-    @property
-    def cluster_size(self) -> int:
-        """Blocks of a cluster."""
-        return math.prod(self.code.program.cluster)
-
-    @cached_property
-    def blocks(self) -> np.ndarray:
-        """The blocks of each grid in the order in which they run."""
-        cluster = self.code.program.cluster
-        order = np.concatenate([cluster_by_cluster(grid, cluster) for grid in self.grids])
-        return order.reshape(-1, self.cluster_size)[::-1].ravel() if self.downwards else order
-
-    @cached_property
-    def launch_of(self) -> np.ndarray:
-        """For each of `blocks` the number of its launch, of those side by side."""
-        return np.repeat(np.arange(len(self.grids)), [math.prod(grid) for grid in self.grids])
 
 
 class Machine:
@@ -177,24 +95,17 @@ class Machine:
         self.math = AsyncMath(self)
         self.registers = RegisterPool(self)
         self.clusters = Clusters(self, launch.cluster_size)
-        self.dependence = Dependence(self, len(blocks), launch.dependent)
+        self.dependence = Dependence(self, len(blocks), launch.flags.dependent)
         self.proxy_fences = launch.proxy_fences
         self.counters = launch.counters
         self.recorder = Recorder(self, code.costs, launch.watched - first)
 
+        seed = launch.flags.seed
+        random = None if seed is None else np.random.default_rng([seed, first])
         self.begun = min(len(blocks), launch.room.blocks if launch.room else len(blocks))
-        self.ready: dict[int, np.ndarray | None] = {}
-        self.since: dict[int, int] = {}
-        self.turn = 0
-        # where groups are ready that look for something, and have found nothing new
-        self.idle: set[int] = set()
-        self.idling = False  # whether the group that runs is one
-        # by the pc of a strong access: where, and what
-        self.found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self.turns = Turns(self, random)
         self.watch = Watch(self)
         self.holes, self.partly = False, list[Partly]()
-        self.stirred = False  # since the last turn something has changed that others may look at
-        self.random = None if launch.seed is None else np.random.default_rng([launch.seed, first])
         self.alive = np.ones(self.lanes, bool)
         self.barriers: dict[int, Barrier] = {}
         self.mbarriers: dict[int, Mbarrier] = {}
@@ -218,13 +129,12 @@ class Machine:
             self.findings.doubts()
 
     def _run(self) -> None:
-        self.jump(
+        self.turns.add(
             0, None if self.begun == len(self.blocks) else self.every_lane[: self.begun * self.launch.threads]
         )
         while self.alive.any():
-            while self.ready:
-                self.turn += 1
-                pc, lanes = self.pick()
+            while self.turns.ready:
+                pc, lanes = self.turns.next()
                 if self.watch.turn(pc, lanes, self.launch.code.block(pc).traceless):
                     self._standstill(pc, lanes)
                 self.execute(pc, lanes)
@@ -297,67 +207,6 @@ class Machine:
         """Something took longer than an instruction does: so many times as long."""
         self.launch.budget.spend(amount)
 
-    def pick(self) -> tuple[int, np.ndarray | None]:
-        if self.random is not None:
-            return self._pick_at_random(self.random)
-        busy = self.ready.keys() - self.idle if self.idle else self.ready
-        if len(self.ready) == 1:
-            pc = next(iter(self.ready))
-        elif busy and self.turn % (LOWEST_FIRST + OLDEST_FIRST) < LOWEST_FIRST:
-            pc = min(busy)
-        else:
-            pc = min(self.ready, key=self.since.__getitem__)
-        self.idling = pc in self.idle
-        self.idle.discard(pc)
-        return pc, self.ready.pop(pc)
-
-    def look(self, pc: int, unit: np.ndarray, values: np.ndarray) -> None:
-        """A strong access found this. A loop that finds the same again waits for others: they go first."""
-        before = self.found.get(pc)
-        self.idling = (
-            before is not None and np.array_equal(before[0], unit) and np.array_equal(before[1], values)
-        )
-        if not self.idling:
-            self.found[pc] = unit, values
-
-    def _pick_at_random(self, random: np.random.Generator) -> tuple[int, np.ndarray | None]:
-        """Another legal order: any group, and often only some of its warps; the others come later."""
-        pc = list(self.ready)[random.integers(len(self.ready))]
-        lanes = self.all_lanes(self.ready.pop(pc))
-        if random.random() < 0.5 or self.launch.code.order_matters:
-            chosen = ~self._late(random, pc, lanes)
-            if chosen.any() and not chosen.all():
-                self.ready[pc] = lanes[~chosen]
-                lanes = lanes[chosen]
-        return pc, lanes if len(lanes) < self.lanes else None
-
-    def _late(self, random: np.random.Generator, pc: int, lanes: np.ndarray) -> np.ndarray:
-        """Which of these lanes of a group come later: those of some warps, always if that may matter; and where a mask
-        is made by chance, some lanes of warps of which others are elsewhere anyway."""
-        code, of = self.launch.code, self.warp_of[lanes]
-        late = random.random(self.warps) < random.random()
-        if code.order_matters and len(set(late[of].tolist())) == 1:
-            late = np.arange(self.warps) == of[random.integers(len(of))]
-            late ^= random.random() < 0.5
-        if pc not in code.masks_by_chance:
-            return late[of]
-        here = np.bincount(of, minlength=self.warps)
-        alive = np.bincount(self.warp_of[self.alive], minlength=self.warps)
-        return late[of] | ((random.random(len(lanes)) < 0.5) & (here < alive)[of])
-
-    def jump(self, pc: int, lanes: np.ndarray | None) -> None:
-        """These lanes go on at `pc`, together with those already there."""
-        if not self.idling:
-            self.idle.discard(pc)
-        elif pc not in self.ready:
-            self.idle.add(pc)
-        if pc not in self.ready:
-            self.ready[pc] = lanes
-            self.since[pc] = self.turn
-        else:
-            joined = np.sort(np.concatenate([self.ready[pc], lanes]))
-            self.ready[pc] = joined if len(joined) < self.lanes else None
-
     def exit(self, lanes: np.ndarray | None) -> None:
         """These lanes are done. Who waited only for them goes on."""
         if lanes is None:
@@ -382,7 +231,7 @@ class Machine:
         first = self.begun
         self.begun += min((at_once - running) // cluster * cluster, len(self.blocks) - first)
         if self.begun > first:
-            self.jump(0, self.every_lane[first * threads : self.begun * threads])
+            self.turns.add(0, self.every_lane[first * threads : self.begun * threads])
 
     # ------------------------------------------------------------------ lanes
 
@@ -419,7 +268,7 @@ class Machine:
         """A special register (PTX ISA, "Special Registers") for all lanes, or one value if it is the same for all."""
         found = self._specials.get(name)
         if found is None:
-            found = self._specials[name] = _special(self, name)
+            found = self._specials[name] = special(self, name)
         return found
 
     def params(self, at: int) -> np.ndarray:
@@ -542,7 +391,7 @@ class Machine:
 
     def places(self) -> Iterator[tuple[int, np.ndarray]]:
         """Where lanes are that do not run at the moment: the instruction at which each of them goes on, or waits."""
-        for pc, lanes in self.ready.items():
+        for pc, lanes in self.turns.ready.items():
             yield pc, self.all_lanes(lanes)
         for rendezvous in self.rendezvous():
             yield from ((entry.pc, entry.lanes) for entry in rendezvous.waiting)
@@ -555,7 +404,7 @@ class Machine:
         """These lanes and all that are ready go round for ever."""
         groups = [
             (pc, self.all_lanes(lanes)),
-            *((at, self.all_lanes(each)) for at, each in self.ready.items()),
+            *((at, self.all_lanes(each)) for at, each in self.turns.ready.items()),
         ]
         rounds, flow = self.watch.rounds, self.launch.code.flow
         for group in groups:
@@ -658,96 +507,3 @@ def _triple(index: tuple, shape: tuple) -> str:
     dims = 3 if shape[2] > 1 else 2 if shape[1] > 1 else 1
     numbers = [str(int(i)) for i in index[:dims]]
     return numbers[0] if dims == 1 else f"({', '.join(numbers)})"
-
-
-def _special(machine: Machine, name: str) -> np.ndarray:
-    launch = machine.launch
-    axis = "xyz".find(name[-1])
-    kind = name[1:].split(".")[0]
-    if "cluster" in kind:
-        return _of_cluster(machine, kind, axis)
-    if kind == "ntid":
-        return np.array([launch.block[axis]], np.uint32)
-    if kind == "nctaid":
-        return _of_launch(machine, [grid[axis] for grid in launch.grids])
-    if kind == "tid":
-        return _index(machine.thread_of, launch.block, axis)
-    if kind == "ctaid":
-        return _place(machine, axis)
-    lane = (machine.thread_of % WARP).astype(np.uint32)
-    one = np.uint32(1)
-    masks = {
-        "lanemask_eq": one << lane,
-        "lanemask_lt": (one << lane) - one,
-        "lanemask_le": (one << lane) * np.uint32(2) - one,
-        "lanemask_gt": ~((one << lane) * np.uint32(2) - one),
-        "lanemask_ge": ~((one << lane) - one),
-    }
-    if kind in masks:
-        return masks[kind]
-    simple: dict[str, np.ndarray] = {
-        "laneid": lane,
-        "warpid": (machine.thread_of // WARP).astype(np.uint32),
-        "nwarpid": np.array([machine.warps_per_block], np.uint32),
-        "smid": machine.block_of.astype(np.uint32),
-        "nsmid": np.array([len(machine.blocks)], np.uint32),
-        "gridid": np.array([1], np.uint64),
-        "dynamic_smem_size": np.array([launch.dynamic_shared], np.uint32),
-        "total_smem_size": np.array([launch.shared_bytes - machine.shared.reserved], np.uint32),
-        # cooperative groups expect 288 bytes there, and give each part a value before they use it
-        "reserved_smem_offset_1": np.zeros(1, np.uint32),
-        # The address of the workspace of a cooperative launch, as cooperative_groups/details/driver_abi.h reads it.
-        "envreg1": np.array([_workspace(launch) >> 32], np.uint32),
-        "envreg2": np.array([_workspace(launch) & 0xFFFFFFFF], np.uint32),
-    }
-    if name == "WARP_SZ":
-        return np.array([WARP], np.uint32)
-    if kind not in simple:
-        reason = not_simulated(name) or f"the special register {name} is not simulated"
-        raise Fault("unsupported-instruction", reason)
-    return simple[kind]
-
-
-def _workspace(launch: LaunchState) -> int:
-    return launch.workspace.base if launch.workspace else 0
-
-
-def _of_cluster(machine: Machine, kind: str, axis: int) -> np.ndarray:
-    """Special registers of clusters."""
-    cluster, size = machine.launch.code.program.cluster, machine.clusters.size
-    if kind in ("cluster_ctarank", "cluster_nctarank"):
-        return (
-            (machine.block_of % size).astype(np.uint32)
-            if kind == "cluster_ctarank"
-            else np.array([size], np.uint32)
-        )
-    if kind == "is_explicit_cluster":
-        return np.array([size > 1], bool)
-    if kind == "cluster_nctaid":
-        return np.array([cluster[axis]], np.uint32)
-    if kind == "nclusterid":
-        return _of_launch(machine, [grid[axis] // cluster[axis] for grid in machine.launch.grids])
-    block = _place(machine, axis)
-    return block % np.uint32(cluster[axis]) if kind == "cluster_ctaid" else block // np.uint32(cluster[axis])
-
-
-def _of_launch(machine: Machine, values: list[int]) -> np.ndarray:
-    """For each lane the value of its launch, or one if they are the same."""
-    each = np.array(values, np.uint32)
-    return each[:1] if (each == each[0]).all() else each[machine.launch_of[machine.block_of]]
-
-
-def _place(machine: Machine, axis: int) -> np.ndarray:
-    """Where its block is in its grid."""
-    launch, linear = machine.launch, machine.blocks[machine.block_of]
-    if len(launch.grids) == 1:
-        return _index(linear, launch.grids[0], axis)
-    places = np.stack([np.broadcast_to(_index(linear, grid, axis), linear.shape) for grid in launch.grids])
-    return places[machine.launch_of[machine.block_of], machine.every_lane]
-
-
-def _index(linear: np.ndarray, shape: tuple[int, int, int], axis: int) -> np.ndarray:
-    if shape[axis] == 1:
-        return np.zeros(1, np.uint32)
-    stride = int(np.prod(shape[:axis]))
-    return (linear // stride % shape[axis]).astype(np.uint32)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..lanes import Registers
 from ..ptx.rounds import NO_ROUNDS, Rounds
+from ..units.turns import Turns
 
 TURNS = 256
 """Without a trace, before the watch begins; it looks for so many turns, and then for twice as many."""
@@ -19,10 +20,7 @@ TURNS = 256
 class Watched(Registers, Protocol):
     """What the watch asks of the machine."""
 
-    ready: dict[int, np.ndarray | None]
-    """The lanes that can go on, by pc."""
-    stirred: bool
-    """Something has changed that others may look at."""
+    turns: Turns
 
 
 class Watch:
@@ -37,8 +35,8 @@ class Watch:
 
     def turn(self, pc: int, lanes: np.ndarray | None, traceless: bool) -> bool:
         """These lanes are about to run the basic block at `pc`. Whether all go round for ever."""
-        if self.machine.stirred or not traceless:
-            self.machine.stirred = False
+        if self.machine.turns.stirred or not traceless:
+            self.machine.turns.stirred = False
             if self.turns:
                 self._begin(TURNS)
             return False
@@ -94,7 +92,7 @@ class Watch:
         self.ran[lanes] = True
         if not self.back[self.ran].all():
             return False
-        running = [lanes, *(self.machine.all_lanes(others) for others in self.machine.ready.values())]
+        running = [lanes, *(self.machine.all_lanes(others) for others in self.machine.turns.ready.values())]
         return bool(self.back[np.concatenate(running)].all())
 
 

@@ -12,6 +12,7 @@ from ..arguments import Bound
 from ..gpus import REGISTERS, SHARED_BY_DEFAULT, WARP
 from ..kernel import Kernel, LaunchError
 from ..launch import MAX_BLOCK, MAX_GRID, MAX_SIMULATED, MAX_THREADS, launch_bound
+from ..machine.launched import Flags
 from ..memory import Buffer, Bytes, Seen, in_bytes
 from ..observe.counters import Counters
 from ..occupancy import occupancy, room
@@ -195,7 +196,8 @@ class Launches:
         budget = Budget(None, limit * PATIENCE / SECONDS, min(limit, STILL))
         try:
             report = launch_bound(
-                *(kernel, grid, block, bound, shared, budget, self.seed, cooperative),
+                *(kernel, grid, block, bound, shared, budget),
+                flags=Flags(self.seed, cooperative),
                 watch=progress.watch,
                 counted=False,
                 gpu=self.context.gpu,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from time import monotonic
 
 from ..launch import Ended
-from ..machine.machine import LaunchState
+from ..machine.launched import LaunchState
 
 FIRST, EVERY = 5.0, 10.0
 """Seconds of a launch before its first line, and between two."""

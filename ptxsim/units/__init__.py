@@ -11,5 +11,6 @@ unset       what would come out if registers that nobody has set held something 
 divergence  barriers that not all threads come to
 leaving     copies that nobody waited for when their block ends
 clusters    blocks that touch each other's shared memory; their barrier
+turns       which lanes can go on, and which of them run next
 dependents  a launch that begins before the kernel before has ended
 """

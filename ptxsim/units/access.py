@@ -34,6 +34,7 @@ from ..races.findings import Explained, Findings
 from ..races.shadow import Act, Reach, Shadow
 from .clusters import Clusters
 from .dependents import Dependence
+from .turns import Turns
 
 Place = SharedMemory | LocalMemory | Buffer
 SPACES = ("global", "shared", "local", "param", "const")
@@ -97,10 +98,7 @@ class Memories(Observed, Explained, Protocol):
     """Watches shared memory."""
     dependence: Dependence
     findings: Findings
-    idling: bool
-    """The active lanes look for something, and have found nothing new."""
-    stirred: bool
-    """Something has changed that others may look at."""
+    turns: Turns
     holes: bool
     """Of some unit that a load reads just now, a part was never written."""
     partly: list[Partly]
@@ -111,9 +109,6 @@ class Memories(Observed, Explained, Protocol):
 
     def check_written(self, access: Access, memory: LocalMemory | Buffer, unit: np.ndarray) -> None:
         """Report reads of memory that nobody has written, at these units of `access.size` bytes."""
-
-    def look(self, pc: int, unit: np.ndarray, values: np.ndarray) -> None:
-        """A strong access found these values in these units; who finds the same again lets others go first."""
 
     def fence_proxies(self, spaces: frozenset[str]) -> None:
         """The active lanes make a fence.proxy.async for these spaces."""
@@ -320,7 +315,7 @@ def _read(machine: Memories, access: Access, memory: Place, unit: np.ndarray) ->
     _watch(machine, access, memory, unit)
     found = memory.memory.units(access.size)[unit]
     if access.act.strong:
-        machine.look(access.pc, unit, found)
+        machine.turns.looked(access.pc, unit, found)
     elif machine.holes:
         _note_holes(machine, access, memory, unit, found)
     return found
@@ -415,9 +410,9 @@ def _update(
     else:
         old, changed = _update_in_turn(machine, access, memory, unit, operation, operands, order, ends)
     if changed:
-        machine.idling, machine.stirred = False, True
+        machine.turns.changed()
     else:
-        machine.look(access.pc, unit, old)
+        machine.turns.looked(access.pc, unit, old)
     return old
 
 

@@ -17,6 +17,7 @@ from ..races.findings import Explained
 from ..races.orders import Token
 from ..work import LANES
 from .divergence import SyncCheck
+from .turns import Turns
 
 ROUND = 700
 """Steps of work (work.py) of an arrival at a barrier that not all come to at once."""
@@ -60,14 +61,13 @@ Entry = TypeVar("Entry", bound=Waiting)
 
 
 class Scheduler(Explained, Protocol):
-    """Where lanes go on, and who waits for whom."""
+    """Who goes on, and who waits for whom."""
 
+    turns: Turns
+    """Where lanes go on."""
     sync_check: SyncCheck
     """Watches barriers that not all threads come to."""
     warp_barrier: "WarpBarrier"
-
-    def jump(self, pc: int, lanes: np.ndarray | None) -> None:
-        """These lanes (None: all) go on at `pc`, together with those already there."""
 
     def exit(self, lanes: np.ndarray | None) -> None:
         """These lanes (None: all) are done. Who waited only for them goes on."""
@@ -307,7 +307,7 @@ class Gathering(Rendezvous[Masked]):
         for entry in self.waiting:
             complete = self._complete(entry.lanes, entry.masks, lanes)
             if complete.any():
-                self.machine.jump(self.pc, entry.take(complete).lanes)
+                self.machine.turns.add(self.pc, entry.take(complete).lanes)
         self.waiting = [entry for entry in self.waiting if len(entry.lanes)]
 
     def _complete(self, lanes: np.ndarray, masks: np.ndarray, new: np.ndarray) -> np.ndarray:
@@ -337,7 +337,7 @@ class Gathering(Rendezvous[Masked]):
         return np.setdiff1d(mates, self.waiting[0].lanes)
 
     def _go_on(self, machine: Scheduler, lanes: np.ndarray) -> None:
-        machine.jump(self.pc, lanes)
+        machine.turns.add(self.pc, lanes)
 
 
 def gathered(machine: Scheduler, lanes: np.ndarray, masks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

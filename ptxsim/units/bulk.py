@@ -114,7 +114,7 @@ class BulkCopies:
         if not len(load.chunks):
             return
         machine = self.machine
-        machine.stirred = True
+        machine.turns.stirred = True
         memory = machine.shared.memory.units(load.grain)
         if load.change:
             machine.shadow.on_update(machine, load.target, load.issued)

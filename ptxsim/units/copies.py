@@ -133,7 +133,7 @@ class CopyQueue:
     def _arrive(self, copy: _Copy, time: int) -> None:
         """It reaches shared memory, as if written at that time."""
         machine = self.machine
-        machine.stirred = True
+        machine.turns.stirred = True
         machine.work(len(copy.lanes) / LAND)
         machine.shared.memory.units(copy.size)[copy.unit] = copy.data
         machine.shadow.on_land(machine, copy.target, copy.issued - 1, time)

@@ -373,7 +373,7 @@ class Mbarrier(Rendezvous[Question]):
         done = blocks[(self.pending[blocks] == 0) & (self.bytes[blocks] == 0)]
         if not len(done):
             return
-        self.machine.stirred = True
+        self.machine.turns.stirred = True
         self.complete.times[done] = self.coming.times[done]
         self.complete.news[done] = self.coming.news[done]
         for block in self.chains.keys() & set(done.tolist()):

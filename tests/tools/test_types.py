@@ -26,7 +26,7 @@ PLANTED = {
     "what a launch has not": "def f(machine: Lanes) -> None:\n    machine.launch.grid",
     "by another name": "def f(machine: Lanes) -> None:\n    launch = machine.launch\n    launch.code.blocks",
     "in a function in it": "def f(machine: Lanes) -> None:\n    def g() -> None:\n        machine.R",
-    "in a step": "def f() -> Callable[[Lanes], None]:\n    return lambda machine: machine.jump(0, None)",
+    "in a step": "def f() -> Callable[[Lanes], None]:\n    return lambda machine: machine.turns.add(0, None)",
     "of itself": "class Mine(Recorder):\n    def f(self) -> None:\n        self.machine.R",
     "no type": "def f(machine):\n    machine.shadow",
     "a machine that lacks something": "def f(machine: Lanes) -> Stuck:\n    return machine",
