@@ -30,7 +30,7 @@ from hiding_latency import linked
 from hiding_latency.places import Place
 from hiding_latency.safely import alone
 from hiding_latency.waiting import waiting
-from ptxsim import foreign, whole
+from ptxsim.ground import foreign, whole
 
 COLAB_CELL = "host-colab"
 STAYS = "you changed it, so it stays as it is. The new version is beside it: "

@@ -15,7 +15,7 @@ import nbformat
 
 from hiding_latency.copies import NO_NOTEBOOK
 from hiding_latency.packages import PACKAGES
-from ptxsim import foreign, whole
+from ptxsim.ground import foreign, whole
 
 LIBRARY = (
     *PACKAGES,

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from course_lib.lessons import folders
 from hiding_latency import places
-from ptxsim import whole
+from ptxsim.ground import whole
 
 PAGES, NEWS = "pages", "CHANGELOG.md"
 _TOPS = "docs|assets|ptxsim|matmul|cupy_or_sim"

@@ -20,7 +20,7 @@ from hiding_latency import copies
 from hiding_latency.copies import NO_NOTEBOOK, cell_hash, is_own
 from hiding_latency.imports import renewed
 from hiding_latency.places import Place
-from ptxsim import foreign, whole
+from ptxsim.ground import foreign, whole
 
 SAID = {
     "new": "is new",

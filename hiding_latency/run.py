@@ -21,7 +21,7 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from course_lib.exercises.predictions import TELL
 from hiding_latency.kernels import OwnKernel
 from hiding_latency.outcome import Outcome, name_of, outcome
-from ptxsim import foreign
+from ptxsim.ground import foreign
 
 CELL_SECONDS = 300
 

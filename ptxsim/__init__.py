@@ -1,10 +1,12 @@
 """Run CUDA C++ kernels without a GPU: NVRTC compiles them to PTX, and NumPy runs the PTX.
 
 Knows CUDA, PTX and NumPy, and nothing of lessons, plots or CuPy. README.md beside this file explains the parts.
-Others import from here, and from `ptxsim.gpus`, `ptxsim.compiler` and `ptxsim.observe.events`.
+
+Others import from here, and from `ptxsim.gpus`, `ptxsim.compiler`, `ptxsim.compiler.cache`,
+`ptxsim.compiler.elsewhere`, `ptxsim.compiler.nvrtc`, `ptxsim.observe.events`, `ptxsim.program`, `ptxsim.ground.foreign`
+and `ptxsim.ground.whole`.
 """
 
-from .arguments import Struct
 from .clock import (
     REASONS,
     BlockCycles,
@@ -17,16 +19,17 @@ from .clock import (
 )
 from .compiler.disassembly import SassInstruction
 from .compiler.nvrtc import CompileError, NvrtcMissing, Resources
-from .foreign import printable, printable_line
+from .front.arguments import Struct
+from .front.kernel import Kernel, LaunchError, compile, from_ptx, machine_code, resources, variables
+from .front.launch import SimulatorError, assemble, clean_side_by_side, launch
+from .front.occupancy import LaunchResources, occupancy, refusal
+from .front.report import HazardError, Report, line_link
+from .ground.foreign import printable, printable_line
+from .ground.interrupts import MessageOnly, in_background, result_of
+from .ground.tensor_map import TensorMap
 from .instructions.tensor import fragment
-from .interrupts import MessageOnly, in_background, result_of
-from .kernel import Kernel, LaunchError, compile, from_ptx, machine_code, resources, variables
-from .launch import SimulatorError, assemble, clean_side_by_side, launch
 from .observe.counters import NO_LANE, Counts, global_sectors, shared_wavefronts
-from .occupancy import LaunchResources, occupancy, refusal
 from .races.hazards import BAD_ADDRESS, CAUSES, KINDS, Cause, Hazard, Kind, Meeting
-from .report import HazardError, Report, line_link
-from .tensor_map import TensorMap
 
 __all__ = [
     "BAD_ADDRESS",

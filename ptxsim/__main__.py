@@ -19,9 +19,9 @@ from .command import files, host, kernels, places
 from .command.arguments import FORMS, arguments
 from .command.orders import in_other_orders
 from .compiler.cache import ToolMissing
-from .foreign import printable
-from .kernel import from_ptx
-from .launch import size_in_words
+from .front.kernel import from_ptx
+from .front.launch import size_in_words
+from .ground.foreign import printable
 from .program import typed as whole
 from .ptx.program import file_of
 

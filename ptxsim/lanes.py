@@ -11,11 +11,11 @@ from typing import Protocol
 
 import numpy as np
 
+from .ground.work import Budget
 from .ptx.flow import Flow
 from .ptx.locks import Lock
 from .ptx.program import Instruction, Program, Variable, Where
 from .ptx.updates import Update
-from .work import Budget
 
 
 class Decoded(Protocol):

@@ -19,8 +19,8 @@ from course_lib.check.problem import Problem
 from course_lib.measure import marks, records
 from cupy_or_sim import cupy_on_numpy, device, power, timing
 from cupy_or_sim.simulate import launch_simulated
+from ptxsim.front.occupancy import refusal
 from ptxsim.gpus import H100, SHARED_BY_DEFAULT, WARP, Gpu, find_gpu
-from ptxsim.occupancy import refusal
 
 # Under these names their packages have functions.
 matmul, many, packed, ready, tune, warm, waves = map(

@@ -15,7 +15,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from ptxsim import foreign
+from ptxsim.ground import foreign
 
 from ..lessons import sources
 

@@ -12,7 +12,7 @@ from cupy_or_sim import device
 from cupy_or_sim.headers import in_one_piece
 from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import Launch
-from ptxsim import foreign
+from ptxsim.ground import foreign
 
 from .folders import place
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cupy_or_sim import timing
 from cupy_or_sim.keys import digest, options_that_count, source_key
-from ptxsim import whole
+from ptxsim.ground import whole
 
 from ..check.job import Job
 from ..check.problem import Problem

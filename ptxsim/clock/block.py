@@ -14,8 +14,8 @@ from math import floor
 from typing import NamedTuple
 
 from ..compiler.disassembly import SassInstruction
+from ..front.kernel import Kernel
 from ..gpus import Gpu
-from ..kernel import Kernel
 from .core import Op, Use
 from .model import EDGE, FEW, Setting, Warp, first_k_tile, loops, setting
 from .operations import Await, Bulk, Sync

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..foreign import json_of, text_of
 from ..gpus import H100, RANGES, SUB_CORES, WARP, Gpu, file_name, find_gpu, refuse
+from ..ground.foreign import json_of, text_of
 from .costs import OF_AN_H100, Costs
 from .walk import readable
 

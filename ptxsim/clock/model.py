@@ -16,9 +16,9 @@ from math import prod
 import numpy as np
 
 from ..compiler.disassembly import SassInstruction
+from ..front.kernel import Kernel, literals, machine_code
+from ..front.occupancy import launch_resources
 from ..gpus import H100, SECTOR, Gpu
-from ..kernel import Kernel, literals, machine_code
-from ..occupancy import launch_resources
 from .accesses import Access
 from .core import Op
 from .costs import Costs

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .. import numbers
-from ..arguments import Struct, packed_bytes
 from ..compiler.signature import POINTER_BYTES, pointed_to
-from ..kernel import Kernel, LaunchError
+from ..front.arguments import Struct, packed_bytes
+from ..front.kernel import Kernel, LaunchError
+from ..ground import numbers
 
 FILLS = ("random", "zeros", "ones", "arange", "nan")
 OF_C = {"float": "float32", "double": "float64", "half": "float16", "int": "int32", "unsigned": "uint32"}

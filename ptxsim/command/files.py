@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..foreign import LARGEST
-from ..kernel import LaunchError
+from ..front.kernel import LaunchError
+from ..ground.foreign import LARGEST
 
 ELF, FAT_BINARY = b"\x7fELF", b"\x50\xed\x55\xba"
 """How machine code begins: a cubin, an object or a program; and nvcc's container of several."""

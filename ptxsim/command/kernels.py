@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ..compiler.nvrtc import OF_THE_SOURCE, CompileError, compile_ptx, find_header, whole_log
 from ..compiler.signature import at_commas, qualified, without_comments
-from ..kernel import Kernel, LaunchError, compile
+from ..front.kernel import Kernel, LaunchError, compile
 from ..ptx.program import MAIN_FILE
 
 TOO_MANY = ", ".join(["{}"] * 64)

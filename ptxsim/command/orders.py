@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from ..front.report import Report
 from ..races.hazards import Note
-from ..report import Report
 
 OTHERS = (1, 2, 3)
 """Seeds: other legal orders."""

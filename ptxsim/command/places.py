@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..compiler.nvrtc import find_header
+from ..front.report import Report, header_of
 from ..ptx.program import MAIN_FILE
 from ..races.hazards import Hazard
-from ..report import Report, header_of
 
 _AT_START = re.compile(r"^([^\s()]+)\((\d+)\)(?=: )", re.M)
 _TYPED = (

@@ -17,8 +17,8 @@ from functools import lru_cache, partial
 from importlib import metadata
 from pathlib import Path
 
-from .. import whole
-from ..interrupts import MessageOnly
+from ..ground import whole
+from ..ground.interrupts import MessageOnly
 
 FOLDERS: list[Path] = []
 """Where kept texts are looked for."""

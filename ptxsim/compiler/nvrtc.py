@@ -15,8 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 
-from ..foreign import printable
-from ..interrupts import MessageOnly, in_background, result_of
+from ..ground.foreign import printable
+from ..ground.interrupts import MessageOnly, in_background, result_of
 from ..ptx.program import MAIN_FILE
 from . import cache, headers, nested
 from .disassembly import disassemble

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..memory import Fault
+from ..ground.memory import Fault
 from ..ptx.program import Instruction, Variable
 from ..units.access import Memories
 from .registry import Operands, on_machine

@@ -7,7 +7,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from ..memory import Miss
+from ..ground.memory import Miss
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
 from ..ptx.program import Address, Instruction, Vector
 from ..units.access import Access, Memories, differs, update

@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 
 from ..gpus import WARP
+from ..ground.memory import Fault
 from ..lanes import Lanes
-from ..memory import Fault
 from ..observe import events
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Instruction

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..memory import UNIT, Buffer, Fault, Miss, in_bytes
+from ..ground.memory import UNIT, Buffer, Fault, Miss, in_bytes
+from ..ground.tensor_map import BYTES, Layout
 from ..observe import events
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
 from ..ptx.program import Address, Instruction
 from ..races.shadow import Act, Reach
-from ..tensor_map import BYTES, Layout
 from ..units.bulk import CHUNK, Load, Store
 from ..units.mbarriers import SIZE, Hopper
 from .atomics import operation_of

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..memory import SHARED_WINDOW, Miss
+from ..ground.memory import SHARED_WINDOW, Miss
 from ..ptx.program import Instruction
 from ..units.access import Memories
 from ..units.clusters import RANK_SHIFT

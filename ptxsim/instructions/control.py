@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..memory import Fault, Miss
+from ..ground.memory import Fault, Miss
 from ..ptx.flow import targets_of
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Instruction

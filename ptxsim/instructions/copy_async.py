@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from ..memory import UNIT, Fault
+from ..ground.memory import UNIT, Fault
 from ..observe import events
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Immediate, Instruction, Register

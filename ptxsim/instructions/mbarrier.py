@@ -5,8 +5,8 @@ from functools import partial
 
 import numpy as np
 
+from ..ground.memory import Fault, Miss
 from ..lanes import Lanes
-from ..memory import Fault, Miss
 from ..observe import events
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Instruction, Register

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..ground.memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT, Miss, in_bytes
 from ..lanes import Lanes
-from ..memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT, Miss, in_bytes
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
 from ..ptx.program import Address, Immediate, Instruction, Register, Variable, Vector
 from ..races.messages import BLOCK, CLUSTER, GRID

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from ..ground.memory import LOCAL_WINDOW, SHARED_WINDOW
 from ..lanes import Launched
-from ..memory import LOCAL_WINDOW, SHARED_WINDOW
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Instruction
 from ..units.access import Memories

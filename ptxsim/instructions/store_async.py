@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..memory import UNIT
+from ..ground.memory import UNIT
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
 from ..ptx.program import Instruction
 from ..units.bulk import Load

@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 
 from ..gpus import WARP, WARPGROUP
+from ..ground.memory import Fault
 from ..lanes import Registers
-from ..memory import Fault
 from ..ptx.opcode import Opcode, UnsupportedInstruction
 from ..ptx.program import Instruction, Register, Vector
 from ..races.shadow import Act

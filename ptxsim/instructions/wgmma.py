@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 
 from ..gpus import WARP, WARPGROUP
+from ..ground.memory import Miss, in_bytes
 from ..lanes import Lanes
-from ..memory import Miss, in_bytes
 from ..observe import events
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Immediate, Instruction, Register, Vector

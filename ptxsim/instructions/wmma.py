@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ..gpus import WARP
+from ..ground.memory import UNIT, Miss
 from ..lanes import Lanes, Registers
-from ..memory import UNIT, Miss
 from ..ptx.opcode import Opcode, UnsupportedInstruction
 from ..ptx.program import Instruction, Vector
 from ..races.shadow import Act

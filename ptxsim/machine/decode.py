@@ -13,10 +13,11 @@ from functools import cache, cached_property, partial
 import numpy as np
 
 from .. import instructions
+from ..ground.memory import UNIT, Fault
+from ..ground.work import Work, work_of
 from ..instructions.registry import CONTROL, MACHINE, PURE, Pure, gathering, takes_mask
 from ..instructions.rounding import flush
 from ..lanes import Lanes, Registers
-from ..memory import UNIT, Fault
 from ..observe.counters import LineCounts, counts_of
 from ..observe.recorder import Costs
 from ..ptx.answers import looked_at
@@ -50,7 +51,6 @@ from ..ptx.unset import Unset, unset
 from ..ptx.updates import Update, updates
 from ..ptx.waits import waiting_loads
 from ..units.mbarriers import Hopper
-from ..work import Work, work_of
 from . import runs
 from .unset import Watched
 

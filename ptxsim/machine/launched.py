@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from ..gpus import Room
-from ..memory import Buffer, GlobalMemory, Indexed
+from ..ground.memory import Buffer, GlobalMemory, Indexed
+from ..ground.work import Budget
 from ..observe.counters import Counters
 from ..ptx.program import Special
 from ..races.hazards import HazardLog
@@ -17,7 +18,6 @@ from ..races.orders import Trail
 from ..races.proxies import ProxyFences
 from ..races.shadow import Shadow
 from ..units.clusters import cluster_by_cluster
-from ..work import Budget
 from .decode import Code
 
 MOST_HURRY = 20  # log2 of what the clock goes on in a turn, at most, where all wait for it

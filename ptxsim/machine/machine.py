@@ -13,16 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..gpus import WARP
-from ..memory import (
-    UNIT,
-    Buffer,
-    Fault,
-    LocalMemory,
-    Miss,
-    SharedMemory,
-    beside_written,
-    not_written,
-)
+from ..ground.memory import UNIT, Buffer, Fault, LocalMemory, Miss, SharedMemory, beside_written, not_written
 from ..observe import events
 from ..observe.recorder import Recorder
 from ..races.findings import Findings

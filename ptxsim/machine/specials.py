@@ -5,8 +5,8 @@ from typing import Protocol
 import numpy as np
 
 from ..gpus import WARP
+from ..ground.memory import Fault, SharedMemory
 from ..lanes import Lanes
-from ..memory import Fault, SharedMemory
 from ..ptx.facts import not_simulated
 from ..units.clusters import Clusters
 from .launched import LaunchState

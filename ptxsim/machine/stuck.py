@@ -6,9 +6,9 @@ from typing import Protocol
 import numpy as np
 
 from ..gpus import Room
+from ..ground.memory import LOCAL_WINDOW, SHARED_WINDOW, Buffer, Fault
 from ..instructions.memory import address_reader
 from ..lanes import Launched
-from ..memory import LOCAL_WINDOW, SHARED_WINDOW, Buffer, Fault
 from ..ptx.opcode import DTYPES
 from ..ptx.program import Address, Instruction
 from ..ptx.rounds import NO_ROUNDS, QUESTIONS, Rounds

@@ -16,8 +16,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ..gpus import BANKS, SECTOR, WARP
+from ..ground.memory import SPACING
 from ..lanes import Lanes
-from ..memory import SPACING
 from ..ptx.program import Instruction
 from .recorder import Recorder
 

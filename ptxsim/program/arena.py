@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..memory import Bytes
+from ..ground.memory import Bytes
 
 BASE, SIZE = 1 << 44, 1 << 45
 """Addresses that no program's own code, heap or libraries have on Linux."""

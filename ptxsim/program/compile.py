@@ -21,8 +21,8 @@ from functools import cache
 from pathlib import Path
 from threading import Lock
 
-from .. import whole
-from ..interrupts import MessageOnly
+from ..ground import whole
+from ..ground.interrupts import MessageOnly
 
 SHIM = Path(__file__).parent / "shim"
 HEADERS = Path(__file__).parent / "headers"

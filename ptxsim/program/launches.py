@@ -8,18 +8,18 @@ from time import monotonic
 
 import numpy as np
 
-from ..arguments import Bound
+from ..front.arguments import Bound
+from ..front.kernel import Kernel, LaunchError
+from ..front.launch import MAX_BLOCK, MAX_GRID, MAX_SIMULATED, MAX_THREADS, launch_bound
+from ..front.occupancy import occupancy, room
+from ..front.report import Report
 from ..gpus import REGISTERS, SHARED_BY_DEFAULT, WARP
-from ..kernel import Kernel, LaunchError
-from ..launch import MAX_BLOCK, MAX_GRID, MAX_SIMULATED, MAX_THREADS, launch_bound
+from ..ground.memory import Buffer, Bytes, Seen, in_bytes
+from ..ground.work import PATIENCE, SECONDS, Budget
 from ..machine.launched import Flags
-from ..memory import Buffer, Bytes, Seen, in_bytes
 from ..observe.counters import Counters
-from ..occupancy import occupancy, room
 from ..races.hazards import FATAL, HazardLog
-from ..report import Report
 from ..units.clusters import MOST_BLOCKS
-from ..work import PATIENCE, SECONDS, Budget
 from . import errors
 from .arena import Allocation
 from .assembler import registers_of
@@ -35,7 +35,7 @@ NULL = 4096
 """What lies below is taken for a null pointer."""
 NOTHING = Bytes(np.zeros(0, np.uint8))
 STILL = 120
-"""Seconds in which a launch with a longer limit must get on (ptxsim/work.py). Below that the limit alone counts."""
+"""Seconds in which a launch with a longer limit must get on (ground/work.py). Below that the limit alone counts."""
 MOST_GONE = 64
 """Allocations that were freed, and that a launch still knows."""
 

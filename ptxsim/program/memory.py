@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..memory import in_bytes
+from ..ground.memory import in_bytes
 from . import errors
 from .arena import DEVICE, OF_HOST, REGISTERED, SEEN_BY_HOST, VARIABLE, Allocation
 from .context import Context, Stopped

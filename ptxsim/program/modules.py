@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from ..compiler import signature
-from ..kernel import Kernel, LaunchError
+from ..front.kernel import Kernel, LaunchError
+from ..ground.memory import Buffer, in_bytes
 from ..machine.decode import Code
-from ..memory import Buffer, in_bytes
 from ..ptx import program as ptx
 from ..ptx.opcode import DTYPES, UnsupportedInstruction
 from .arena import VARIABLE, Allocation, Arena

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..memory import GRAIN, Seen, in_bytes
+from ..ground.memory import GRAIN, Seen, in_bytes
 from .arena import Allocation
 from .sites import mark
 

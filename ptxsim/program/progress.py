@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from time import monotonic
 
-from ..launch import Ended
+from ..front.launch import Ended
 from ..machine.launched import LaunchState
 
 FIRST, EVERY = 5.0, 10.0

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 
-from ..kernel import Kernel
+from ..front.kernel import Kernel
+from ..front.report import Report, header_of
 from ..races.hazards import ORDER, Hazard
-from ..report import Report, header_of
 from .orders import Race
 from .sites import Sites, near
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ..tensor_map import MOST_BOX, Layout
+from ..ground.tensor_map import MOST_BOX, Layout
 
 KINDS = ("u1", "u2", "u4", "i4", "u8", "i8", "f2", "f4", "f8", "b2", "f4", "f4", "f4")
 """Of elements, by the numbers of CUtensorMapDataType; b2 is bfloat16."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..work import Budget
+from ..ground.work import Budget
 from .orders import Orders
 from .touches import Found, Touch, Touches, granules_of
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..memory import SharedMemory
+from ..ground.memory import SharedMemory
 from ..ptx.program import Instruction, Where
 from .advice import Advice, Advised, Why
 from .hazards import RACES, Meeting

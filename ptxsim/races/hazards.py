@@ -5,8 +5,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from ..ground.memory import Miss
 from ..lanes import Lanes
-from ..memory import Miss
 from ..ptx.program import Instruction, Where
 
 

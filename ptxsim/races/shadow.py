@@ -18,8 +18,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ..gpus import WARP
-from ..memory import UNIT, Buffer
-from ..work import Budget
+from ..ground.memory import UNIT, Buffer
+from ..ground.work import Budget
 from .dependent import MOST_KEPT, Dependent, Doubt
 from .hazards import Reporting
 from .messages import BLOCK, CLUSTER, GRID

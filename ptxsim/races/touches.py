@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..work import Budget
+from ..ground.work import Budget
 from .orders import Orders
 
 SORT = 0.01  # steps of work (work.py) for each access that is sorted

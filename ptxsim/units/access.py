@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..memory import (
+from ..ground.memory import (
     LOCAL_WINDOW,
     SHARED_WINDOW,
     UNIT,

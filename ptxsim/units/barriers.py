@@ -11,11 +11,11 @@ from typing import Generic, Protocol, Self, TypeVar
 import numpy as np
 
 from ..gpus import WARP, WARPGROUP
+from ..ground.memory import Fault
+from ..ground.work import LANES
 from ..lanes import Lanes
-from ..memory import Fault
 from ..races.findings import Explained
 from ..races.orders import Token
-from ..work import LANES
 from .divergence import SyncCheck
 from .turns import Turns
 

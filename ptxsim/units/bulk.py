@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..memory import UNIT, Buffer, SharedMemory, note_written
+from ..ground.memory import UNIT, Buffer, SharedMemory, note_written
+from ..ground.tensor_map import BYTES
 from ..races.proxies import map_space
 from ..races.shadow import CHANGED, OVERWRITTEN, UNFENCED, Act, Reach
-from ..tensor_map import BYTES
 from .access import Memories, differs
 
 CHUNK = 16

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..memory import Miss
+from ..ground.memory import Miss
 from ..observe import events
 from ..races.findings import Landing
 from ..races.shadow import Act, Reach

@@ -11,9 +11,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..memory import Fault
+from ..ground.memory import Fault
+from ..ground.work import LANES
 from ..races.messages import BLOCK, CLUSTER, Chain, News
-from ..work import LANES
 from .access import Memories
 from .async_math import AsyncMath
 from .barriers import Rendezvous, Scheduler, Waiting

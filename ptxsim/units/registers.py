@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..gpus import REGISTER_UNIT, WARP, WARPGROUP
-from ..memory import Fault
+from ..ground.memory import Fault
 from .barriers import Rendezvous, Scheduler, Waiting, warpgroup_of
 
 THREADS = WARPGROUP * WARP

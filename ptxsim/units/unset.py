@@ -20,7 +20,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..memory import SHARED_WINDOW, UNIT, Bytes, Miss
+from ..ground.memory import SHARED_WINDOW, UNIT, Bytes, Miss
 from ..ptx.program import Instruction
 from ..ptx.provenance import registers
 from ..ptx.unset import MATH

@@ -13,7 +13,7 @@ import pytest
 
 from course_lib.lessons import sources
 from hiding_latency import copies, lab, places, safely
-from ptxsim import whole
+from ptxsim.ground import whole
 from tests.rules import ROOT
 
 NAME = "01_first.ipynb"

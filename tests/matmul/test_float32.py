@@ -11,7 +11,7 @@ from cupy_or_sim import cp
 from matmul import many, matmul
 from matmul.float_plans import float_plan, tiles_of
 from ptxsim import HazardError
-from ptxsim.arguments import Struct, packed_bytes
+from ptxsim.front.arguments import Struct, packed_bytes
 from tests.matmul.test_matmul import edit
 from tests.matmul.test_views import launched
 from tests.sample import one_in
@@ -145,7 +145,7 @@ def test_a_row_of_the_table_is_as_long_as_in_the_kernel():
     assert many.SIZES[-1] * many.FIELDS.size + 64 < 32764 and many.SIZES[0] * many.FIELDS.size + 64 < 4096
     made = Struct(*[many._struct([None] * 4, row)] * 2)
     packed = many.FIELDS.pack(0, 0, 0, 0, *row)
-    from ptxsim.arguments import _packed
+    from ptxsim.front.arguments import _packed
 
     assert _packed(made, "it", [], [])[0].tobytes() == packed * 2
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ptxsim
-from ptxsim import foreign, whole
+from ptxsim.ground import foreign, whole
 
 RACE = """extern "C" __global__ void difference(const float* x, float* y) // {0}
 {{

@@ -8,8 +8,8 @@ import pytest
 import ptxsim
 from course_lib import OPTIONS
 from ptxsim.compiler import nvrtc
+from ptxsim.front.occupancy import launch_resources, occupancy
 from ptxsim.gpus import GPUS, RANGES, Gpu, Sourced, find_gpu
-from ptxsim.occupancy import launch_resources, occupancy
 from tests.kernels import pipelined
 
 KB = 1024

@@ -13,8 +13,8 @@ from itertools import count
 import numpy as np
 import pytest
 
-from ptxsim import work
-from ptxsim.memory import Fault
+from ptxsim.ground import work
+from ptxsim.ground.memory import Fault
 from ptxsim.races import messages, shadow
 from tests.ptxsim.small_kernels import found, run
 
@@ -287,7 +287,7 @@ def test_a_notebook_shows_a_ctrl_c_in_a_line(capsys):
 
     shell = InteractiveShell()
     shell.run_cell(
-        "from ptxsim.interrupts import interruptible\n"
+        "from ptxsim.ground.interrupts import interruptible\n"
         "with interruptible('the launch of k'):\n    raise KeyboardInterrupt"
     )
     out = capsys.readouterr()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ptxsim import CompileError, LaunchError, compile, launch
-from ptxsim.numbers import misread, number_of
+from ptxsim.ground.numbers import misread, number_of
 
 TILE = """template <typename T, int N> __global__ void tile(T* x) { x[threadIdx.x] = N; }
 namespace math { __global__ void two(float* x) { x[threadIdx.x] = 2; } }

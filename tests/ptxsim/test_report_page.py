@@ -6,7 +6,7 @@ import re
 import numpy as np
 
 import ptxsim
-from ptxsim.report import line_link
+from ptxsim.front.report import line_link
 
 RACE = r"""
 extern "C" __global__ void race(const float* in, float* out)

@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-from ptxsim import interrupts
+from ptxsim.ground import interrupts
 
 
 @pytest.fixture

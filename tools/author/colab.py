@@ -10,7 +10,7 @@ from course_lib.lessons import sources
 from hiding_latency.copies import COLAB_CELL as CELL
 from hiding_latency.copies import first_code
 from hiding_latency.packages import pyproject
-from ptxsim import whole
+from ptxsim.ground import whole
 
 FOLDED = {"jupyter": {"source_hidden": True}, "tags": ["hide-input"]}
 

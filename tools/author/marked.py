@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ptxsim import whole
+from ptxsim.ground import whole
 
 
 def between(text: str, name: str, table: str) -> str:

@@ -24,8 +24,8 @@ from course_lib.lessons import sources
 from course_lib.lessons.folders import COMPILED
 from cupy_or_sim import device
 from hiding_latency.kernels import OwnKernel
-from ptxsim import whole
 from ptxsim.compiler import cache, nvrtc
+from ptxsim.ground import whole
 
 CELL_TIMEOUT = 600  # seconds
 

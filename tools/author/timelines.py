@@ -17,7 +17,8 @@ from course_lib.measure import marks, model, records
 from course_lib.measure.assembled import overlap
 from course_lib.measure.events import Shown
 from cupy_or_sim import Launch, cupy_on_numpy, device, keys
-from ptxsim import Untraceable, whole
+from ptxsim import Untraceable
+from ptxsim.ground import whole
 from tools.author import marked
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "timelines.md"

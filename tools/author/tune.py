@@ -11,8 +11,8 @@ from course_lib import show_env
 from cupy_or_sim import device, keys, timing
 from matmul import matmul_source, plans, sweep_file, tuner
 from matmul.matmul import LESSON
-from ptxsim import whole
 from ptxsim.gpus import file_name
+from ptxsim.ground import whole
 
 CUBES = (512, 1024, 2048, 4096, 8192)
 SHAPES = (

@@ -1,6 +1,6 @@
 """A line that a report or a verdict names leads to that line of the kernel, on this page or an earlier one.
 
-In outputs such a link is `#cuda-line/KERNEL/LINE`; `ptxsim.report.line_link` makes it, and Lab follows it as it is.
+In outputs such a link is `#cuda-line/KERNEL/LINE`; `ptxsim.line_link` makes it, and Lab follows it as it is.
 """
 
 import html

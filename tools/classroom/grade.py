@@ -27,7 +27,8 @@ from itertools import chain
 from pathlib import Path
 
 from hiding_latency.outcome import aligned
-from ptxsim import printable, printable_line, whole
+from ptxsim import printable, printable_line
+from ptxsim.ground import whole
 from tools.classroom import sandbox, verdicts, watch, wide
 from tools.classroom.places import LARGEST, MENDED, SUBMITTED, graded, submitted
 from tools.classroom.release import COURSE, unusable

@@ -14,7 +14,7 @@ import nbformat
 
 from course_lib.lessons import sources
 from hiding_latency.outcome import title_of
-from ptxsim import whole
+from ptxsim.ground import whole
 from tools.classroom.assignment import assignment, exercises, without_solutions
 from tools.install import ROOT, alone
 

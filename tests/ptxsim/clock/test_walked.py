@@ -11,7 +11,7 @@ from cupy_or_sim.simulate import compiled
 from ptxsim.clock.accesses import Access
 from ptxsim.clock.model import parameters, triple
 from ptxsim.clock.walk import Untraceable, constants_of, walk_block
-from ptxsim.kernel import literals, machine_code
+from ptxsim.front.kernel import literals, machine_code
 from tests.sample import one_in
 
 FRAME = 'extern "C" __global__ void k(int* out, const int* in, int n, int m) {{ {} }}'

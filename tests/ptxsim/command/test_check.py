@@ -9,7 +9,7 @@ import pytest
 
 from ptxsim.__main__ import main
 from ptxsim.compiler.nvrtc import compile_ptx
-from ptxsim.interrupts import Interrupted
+from ptxsim.ground.interrupts import Interrupted
 from tests.rules import ROOT
 
 HEADER = """template <typename T> __device__ void put(T* tile, T x) { tile[threadIdx.x] = x; }

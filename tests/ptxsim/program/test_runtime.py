@@ -6,12 +6,12 @@ import socket
 import numpy as np
 import pytest
 
+from ptxsim.ground.work import PATIENCE, SECONDS
 from ptxsim.observe.counters import Counts
 from ptxsim.program import fatbin, launches, wire
 from ptxsim.program.arena import BASE, DEVICE, GAP, HOST, MANAGED, SIZE
 from ptxsim.program.context import Stopped
 from ptxsim.program.fatbin import NoPtx, ptx_in
-from ptxsim.work import PATIENCE, SECONDS
 from tests.ptxsim.program.harness import PTX, Program, fat_binary
 
 ON_THE_STACK = 0x7FFF_0000_1000

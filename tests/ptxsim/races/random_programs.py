@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ptxsim import launch
-from ptxsim.kernel import Kernel
+from ptxsim.front.kernel import Kernel
 from ptxsim.machine.decode import Code
 from ptxsim.ptx import program as ptx
 from tests.ptxsim.races.happens_before import FAR, NEAR, Program, Statement

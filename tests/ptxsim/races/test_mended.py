@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ptxsim
-from ptxsim import memory, work
+from ptxsim.ground import memory, work
 from ptxsim.instructions import asserts, control, copy_async, tensor, wmma
 from ptxsim.instructions import barrier as barrier_instructions
 from ptxsim.instructions import mbarrier as mbarrier_instructions

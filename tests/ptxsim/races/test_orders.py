@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from ptxsim.ground.work import Budget
 from ptxsim.races import orders
 from ptxsim.races.orders import Orders, Trail
 from ptxsim.races.touches import Touch, Touches
-from ptxsim.work import Budget
 from tests.ptxsim.small_kernels import found, run, run_on_numbers
 
 T = np.arange(256)

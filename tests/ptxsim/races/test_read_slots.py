@@ -77,7 +77,7 @@ def compiled(way, cluster):
 @pytest.mark.parametrize("way", WAYS)
 def test_a_slot_is_read_and_filled_again(monkeypatch, way, grid, seed):
     blocks, cluster, at_once = GRIDS[grid]
-    monkeypatch.setattr(sys.modules["ptxsim.launch"], "LANES_AT_ONCE", at_once * 160)
+    monkeypatch.setattr(sys.modules["ptxsim.front.launch"], "LANES_AT_ONCE", at_once * 160)
     source, kernel = compiled(way, cluster)
     x, y = np.arange(1280, dtype=np.int32), np.zeros(blocks * 1280, np.int32)
     report = ptxsim.launch(kernel, blocks, 160, (x, y, np.int32(10)), seed=seed)

@@ -102,7 +102,7 @@ def compiled(writer, fence, reader, cluster, warpgroups):
 
 def run(monkeypatch, writer, fence, reader, grid, warpgroups, seed=None):
     blocks, cluster, at_once = GRIDS[grid]
-    monkeypatch.setattr(sys.modules["ptxsim.launch"], "LANES_AT_ONCE", at_once * warpgroups * 128)
+    monkeypatch.setattr(sys.modules["ptxsim.front.launch"], "LANES_AT_ONCE", at_once * warpgroups * 128)
     source, kernel = compiled(writer, fence, reader, cluster, warpgroups)
     out = np.zeros(blocks * warpgroups * 1024, np.float32)
     report = ptxsim.launch(

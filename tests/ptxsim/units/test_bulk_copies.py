@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import ptxsim
-from ptxsim import TensorMap, work
+from ptxsim import TensorMap
+from ptxsim.ground import work
 from tests.ptxsim.units.test_mbarrier import HOPPER, OPS
 
 COPIES = (

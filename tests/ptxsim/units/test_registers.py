@@ -5,7 +5,7 @@ import pytest
 
 import ptxsim
 from ptxsim import compile, launch
-from ptxsim.occupancy import registers_at_launch
+from ptxsim.front.occupancy import registers_at_launch
 
 OPTIONS = ("-arch=sm_90a",)
 MACROS = """

@@ -15,9 +15,9 @@ from course_lib.measure import records
 from course_lib.measure.timeline_chart import LOOKS
 from hiding_latency import places, run
 from hiding_latency.outcome import outcome
-from ptxsim import tensor_map
+from ptxsim.front.launch import MAX_REGISTERS
 from ptxsim.gpus import H100, REGISTERS, WARP, WARPGROUP
-from ptxsim.launch import MAX_REGISTERS
+from ptxsim.ground import tensor_map
 from ptxsim.observe.counters import BANKS, SECTOR
 from tests.rules import ROOT
 from tools.author import figures, sittings

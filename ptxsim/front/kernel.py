@@ -9,24 +9,19 @@ from pathlib import Path
 
 import numpy as np
 
-from .compiler import (
-    elsewhere,  # noqa: F401  it answers where there is no compiler
-    joined,
-    nvrtc,
-    signature,
-)
-from .compiler.disassembly import SassInstruction, instructions_of, literals_of
-from .compiler.shared_arrays import Shape, shapes
-from .foreign import text_of
-from .machine.decode import Code
-from .machine.machine import plain_name
-from .memory import SPACING, Buffer, Bytes
-from .ptx import limits
-from .ptx import program as ptx
-from .ptx.opcode import UnsupportedInstruction
-from .ptx.program import Program, Variable
-from .ptx.provenance import arrays_of, roots_of
-from .ptx.together import predicated
+from ..compiler import joined, nvrtc, signature
+from ..compiler.disassembly import SassInstruction, instructions_of, literals_of
+from ..compiler.shared_arrays import Shape, shapes
+from ..ground.foreign import text_of
+from ..ground.memory import SPACING, Buffer, Bytes
+from ..machine.decode import Code
+from ..machine.machine import plain_name
+from ..ptx import limits
+from ..ptx import program as ptx
+from ..ptx.opcode import UnsupportedInstruction
+from ..ptx.program import Program, Variable
+from ..ptx.provenance import arrays_of, roots_of
+from ..ptx.together import predicated
 
 JOINED = ("st", "atom", "red", "bar", "barrier")
 ALIKE = "or another one like it: the compiler has joined the two"

@@ -5,14 +5,14 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .compiler.nvrtc import find_header, header_inside
-from .foreign import printable
-from .interrupts import MessageOnly
+from ..compiler.nvrtc import find_header, header_inside
+from ..ground.foreign import printable
+from ..ground.interrupts import MessageOnly
+from ..observe.counters import CounterTable
+from ..observe.events import Event
+from ..races.hazards import FATAL, Hazard, Note
 from .kernel import Kernel
-from .observe.counters import CounterTable
-from .observe.events import Event
 from .occupancy import LaunchResources, launch_resources
-from .races.hazards import FATAL, Hazard, Note
 
 CONTEXT = 3  # lines of source shown around a finding
 

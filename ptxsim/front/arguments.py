@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import numbers
-from .compiler import signature
+from ..compiler import signature
+from ..ground import numbers
+from ..ground.memory import SPACING, Buffer, Bytes
+from ..ground.tensor_map import TensorMap
+from ..ptx import program as ptx
 from .kernel import Kernel, LaunchError
-from .memory import SPACING, Buffer, Bytes
-from .ptx import program as ptx
-from .tensor_map import TensorMap
 
 POINTER, MAP_ALIGN = 8, 64
 """Bytes of a pointer, and to what a tensor map is aligned."""

@@ -7,24 +7,24 @@ from itertools import takewhile
 
 import numpy as np
 
+from ..compiler.cache import ToolMissing
+from ..compiler.nvrtc import CompileError
+from ..gpus import H100, MAX_REGISTERS, REGISTERS, SHARED_BY_DEFAULT, WARP, Gpu, Room, find_gpu
+from ..ground.interrupts import MessageOnly, interruptible
+from ..ground.memory import SPACING, Buffer, Bytes, Fault, GlobalMemory
+from ..ground.work import Budget
+from ..machine.decode import Code
+from ..machine.launched import PLAIN, Flags, LaunchState
+from ..machine.machine import Machine, plain_name
+from ..observe.counters import Counters, NoCounters
+from ..observe.events import Event
+from ..ptx import program as ptx
+from ..races.hazards import HazardLog
+from ..units.clusters import MOST_BLOCKS
 from .arguments import Bound, bind
-from .compiler.cache import ToolMissing
-from .compiler.nvrtc import CompileError
-from .gpus import H100, MAX_REGISTERS, REGISTERS, SHARED_BY_DEFAULT, WARP, Gpu, Room, find_gpu
-from .interrupts import MessageOnly, interruptible
 from .kernel import Kernel, LaunchError, resources
-from .machine.decode import Code
-from .machine.launched import PLAIN, Flags, LaunchState
-from .machine.machine import Machine, plain_name
-from .memory import SPACING, Buffer, Bytes, Fault, GlobalMemory
-from .observe.counters import Counters, NoCounters
-from .observe.events import Event
 from .occupancy import launch_resources, registers_at_launch, room
-from .ptx import program as ptx
-from .races.hazards import HazardLog
 from .report import Report
-from .units.clusters import MOST_BLOCKS
-from .work import Budget
 
 LANES_AT_ONCE = 16384
 """Blocks run in batches of about this many lanes: enough to keep NumPy busy, and little memory."""

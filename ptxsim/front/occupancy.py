@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .compiler import nvrtc
-from .gpus import MAX_REGISTERS, REGISTER_UNIT, REGISTERS, SUB_CORES, WARP, Gpu, Room, find_gpu
+from ..compiler import nvrtc
+from ..gpus import MAX_REGISTERS, REGISTER_UNIT, REGISTERS, SUB_CORES, WARP, Gpu, Room, find_gpu
+from ..ptx.program import Immediate, Program
 from .kernel import Kernel
-from .ptx.program import Immediate, Program
 
 OF_A_THREAD = REGISTER_UNIT // WARP
 """A thread's registers are given out in multiples of this many."""
