@@ -19,7 +19,7 @@ from .lessons import folders
 from .lessons.environment import show_env
 from .lessons.sources import body, edited, kernel_source, lesson_kernel, show_diff
 from .measure.bench import benchmark, so_far
-from .measure.timeline import timeline
+from .timelines.timeline import timeline
 
 cache.use(folders.COMPILED, folders.WITHOUT_COMPILER)
 

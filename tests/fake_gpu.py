@@ -16,7 +16,8 @@ import numpy as np
 import cupy_or_sim
 from course_lib.check import verdict
 from course_lib.check.problem import Problem
-from course_lib.measure import marks, records
+from course_lib.measure import records
+from course_lib.timelines import marks
 from cupy_or_sim import cupy_on_numpy, device, power, timing
 from cupy_or_sim.simulate import launch_simulated
 from ptxsim.front.occupancy import refusal

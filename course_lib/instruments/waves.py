@@ -10,7 +10,7 @@ from ..check.job import Job
 from ..check.problem import Problem
 from ..measure import model as clock
 from ..measure import records
-from ..measure.watched import BEGIN_NS, END_NS, SM, noted
+from ..timelines.watched import BEGIN_NS, END_NS, SM, noted
 from .spans import Spans
 
 

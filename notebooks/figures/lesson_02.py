@@ -1,7 +1,7 @@
 """The figures of lesson 02: producer and consumer."""
 
 from course_lib.measure.results import Results
-from course_lib.measure.timeline import Timeline
+from course_lib.timelines.timeline import Timeline
 from cupy_or_sim import style
 
 COPY, MATH = (style.SKY, "///"), (style.GREEN, "")

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from course_lib.measure.events import Event
-from course_lib.measure.timeline import Timeline
+from course_lib.timelines.events import Event
+from course_lib.timelines.timeline import Timeline
 from cupy_or_sim import style
 
 

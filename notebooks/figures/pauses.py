@@ -2,7 +2,7 @@
 
 from statistics import mean
 
-from course_lib.measure.timeline import Timeline
+from course_lib.timelines.timeline import Timeline
 
 
 def tile_of(trace: Timeline, k_tiles: int) -> dict[str, int]:

@@ -30,7 +30,7 @@ def test_a_small_library():
 
 
 def test_a_name_is_never_hidden_by_the_module_of_the_same_name():
-    import_module("course_lib.measure.timeline")
+    import_module("course_lib.timelines.timeline")
     for package, names in {
         "course_lib": ["timeline"],
         "cupy_or_sim": ["simulate"],

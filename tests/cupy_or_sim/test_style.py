@@ -124,6 +124,6 @@ def test_an_svg_brings_its_colours_for_dark_pages():
 
 
 def test_importing_the_library_does_not_import_matplotlib():
-    code = "import course_lib.measure.bench, course_lib.measure.timeline, sys; print(*sys.modules)"
+    code = "import course_lib.measure.bench, course_lib.timelines.timeline, sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert not {"matplotlib", "cupy", "IPython"} & set(done.stdout.split())

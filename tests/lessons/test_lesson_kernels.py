@@ -14,7 +14,7 @@ import ptxsim
 from course_lib import HOPPER, OPTIONS, Gemm, Launch, check_exercise, simulate
 from course_lib.check.verdict import CheckFailed
 from course_lib.lessons import sources
-from course_lib.measure import marks
+from course_lib.timelines import marks
 from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.device import options_for
 from cupy_or_sim.keys import canonical, course_headers

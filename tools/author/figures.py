@@ -14,8 +14,8 @@ from unittest import mock
 from course_lib import draw
 from course_lib.lessons import sources
 from course_lib.measure import records
-from course_lib.measure.events import PHASES, Entry
-from course_lib.measure.timeline import timeline_of
+from course_lib.timelines.events import PHASES, Entry
+from course_lib.timelines.timeline import timeline_of
 from cupy_or_sim import keys, style
 from cupy_or_sim.timing import CUBLAS
 from tools.author import marked

@@ -9,7 +9,7 @@ from course_lib.check.gemm import Gemm
 from course_lib.check.job import Job
 from course_lib.lessons import sources
 from course_lib.measure import records
-from course_lib.measure.timeline import timeline
+from course_lib.timelines.timeline import timeline
 from cupy_or_sim import timing
 from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import Launch

@@ -13,9 +13,10 @@ from pathlib import Path
 from course_lib.check.gemm import Gemm
 from course_lib.check.job import Job
 from course_lib.lessons import sources
-from course_lib.measure import marks, model, records
-from course_lib.measure.assembled import overlap
-from course_lib.measure.events import Shown
+from course_lib.measure import model, records
+from course_lib.timelines import marks
+from course_lib.timelines.assembled import overlap
+from course_lib.timelines.events import Shown
 from cupy_or_sim import Launch, cupy_on_numpy, device, keys
 from ptxsim import Untraceable
 from ptxsim.ground import whole

@@ -1,6 +1,6 @@
 """A small picture of each lesson's pipeline for the first page: rows of copies, math and stores, time to the right."""
 
-from course_lib.measure.timeline_chart import LOOKS
+from course_lib.timelines.timeline_chart import LOOKS
 
 PIPELINES = {
     "00": ("ccmms       ", "  ccmms     ", "    ccmms   "),

@@ -3,8 +3,8 @@
 import re
 
 from course_lib import Gemm, benchmark, lesson_kernel, timeline
-from course_lib.measure.timeline import Timeline
 from course_lib.notebooks.figures import lesson_02
+from course_lib.timelines.timeline import Timeline
 
 LESSON, GEMM = "02_producer_consumer", Gemm(4096, 4096, 4096)
 

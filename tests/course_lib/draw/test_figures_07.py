@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
-from course_lib.measure.events import Event, Shown
-from course_lib.measure.timeline import Timeline
 from course_lib.notebooks.figures import lesson_07, lesson_08
+from course_lib.timelines.events import Event, Shown
+from course_lib.timelines.timeline import Timeline
 
 
 def texts(figure) -> list[str]:

@@ -7,8 +7,8 @@ from course_lib import OPTIONS, Launch, cp, lesson_kernel, simulate
 from course_lib.check.gemm import Gemm
 from course_lib.instruments import span_chart, waves
 from course_lib.instruments.waves import spans_of
-from course_lib.measure.first_statement import with_first
-from course_lib.measure.watched import BEGIN_CYCLE, BEGIN_NS, END_CYCLE, END_NS, SM, cycles, mhz, with_marks
+from course_lib.timelines.first_statement import with_first
+from course_lib.timelines.watched import BEGIN_CYCLE, BEGIN_NS, END_CYCLE, END_NS, SM, cycles, mhz, with_marks
 from tests.fake_gpu import FakeCupy, install
 
 SOURCE = r"""

@@ -10,9 +10,9 @@ import pytest
 
 from course_lib.lessons import sources
 from course_lib.measure import records
-from course_lib.measure.events import to_rows
+from course_lib.timelines.events import to_rows
 from cupy_or_sim import device, keys, style, timing
-from tests.course_lib.measure.test_timeline import a_part
+from tests.course_lib.timelines.test_timeline import a_part
 from tests.rules import ROOT
 from tests.sample import in_long
 

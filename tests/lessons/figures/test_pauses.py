@@ -1,8 +1,8 @@
 """Where the tensor cores rest: stretches of one tile, and the pause at the seam of two."""
 
-from course_lib.measure.events import Event, Shown
-from course_lib.measure.timeline import Timeline
 from course_lib.notebooks.figures.pauses import pause, tile_of
+from course_lib.timelines.events import Event, Shown
+from course_lib.timelines.timeline import Timeline
 
 
 def trace(turn: int = 1000, **parts: list[tuple]) -> Timeline:

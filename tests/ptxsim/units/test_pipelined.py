@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from course_lib import OPTIONS
-from course_lib.measure import marks
+from course_lib.timelines import marks
 from ptxsim import compile, launch
 from tests.kernels.case import poison
 from tests.kernels.pipelined import PIPELINED, Pipelined

@@ -18,7 +18,7 @@ def test_a_table_of_speeds_is_shown_by_the_lessons_that_measure(changed):
     ("changed", "shown"),
     [
         ("course_lib/instruments/waves.py", WAVES),
-        ("course_lib/measure/timeline_chart.py", SPEEDS),
+        ("course_lib/timelines/timeline_chart.py", SPEEDS),
         ("cupy_or_sim/style.py", SPEEDS),
     ],
 )

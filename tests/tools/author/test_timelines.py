@@ -1,7 +1,7 @@
 """docs/timelines.csv and the words about it: they are the records', and it says of each timeline what does not hold."""
 
-from course_lib.measure import marks
-from course_lib.measure.events import Event, to_rows
+from course_lib.timelines import marks
+from course_lib.timelines.events import Event, to_rows
 from tests.sample import in_long
 from tools.author import marked, timelines
 

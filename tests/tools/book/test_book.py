@@ -12,7 +12,7 @@ import pytest
 
 from course_lib.lessons import sources
 from course_lib.measure import records
-from course_lib.measure.timeline_chart import LOOKS
+from course_lib.timelines.timeline_chart import LOOKS
 from hiding_latency import places, run
 from hiding_latency.outcome import outcome
 from ptxsim.front.launch import MAX_REGISTERS

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from course_lib import OPTIONS
-from course_lib.measure import marks
-from course_lib.measure.assembled import Marks
+from course_lib.timelines import marks
+from course_lib.timelines.assembled import Marks
 from ptxsim import compile, launch
 from tests.kernels.pipelined import gemm_fp16, gemm_fp32
 from tests.sample import one_in

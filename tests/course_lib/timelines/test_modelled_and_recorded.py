@@ -9,7 +9,7 @@ import pytest
 
 from course_lib import kernel_source, timeline
 from course_lib.check.gemm import Gemm
-from course_lib.measure.timeline import Timeline
+from course_lib.timelines.timeline import Timeline
 from tests.lessons import DTYPES, GEMMS, kernel
 from tests.sample import one_in
 

@@ -17,7 +17,8 @@ from cupy_or_sim.launch import STANDARD, Launch
 
 from ..check.job import Job
 from ..check.problem import Problem
-from . import marks, modelled, records, stalls, timeline_chart
+from ..measure import records
+from . import marks, modelled, stalls, timeline_chart
 from .events import PHASES, Entry, Part, Phase, Shown, Source, together
 
 PARTS: tuple[Part, ...] = get_args(Part)

@@ -10,16 +10,17 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from course_lib import OPTIONS, Launch, cp, kernel_source, lesson_kernel, simulate
 from course_lib.check.gemm import Gemm
-from course_lib.measure import marks, modelled, records, timeline_chart
-from course_lib.measure.events import PHASES, Event, Shown, from_rows, to_rows, together
-from course_lib.measure.marks import NONE, cluster_of, options_of, points_of, traced
-from course_lib.measure.timeline import Timeline, timeline, timeline_of
-from course_lib.measure.timeline_chart import LOOKS
+from course_lib.measure import records
 from course_lib.notebooks.figures import lesson_02, lesson_04, lesson_05
+from course_lib.timelines import marks, modelled, timeline_chart
+from course_lib.timelines.events import PHASES, Event, Shown, from_rows, to_rows, together
+from course_lib.timelines.marks import NONE, cluster_of, options_of, points_of, traced
+from course_lib.timelines.timeline import Timeline, timeline, timeline_of
+from course_lib.timelines.timeline_chart import LOOKS
 from cupy_or_sim import keys, style
 from ptxsim import BlockCycles, Issue, SassInstruction
 from ptxsim.compiler import nvrtc
-from tests.course_lib.measure.test_assembled import K_TILES, TURN, times
+from tests.course_lib.timelines.test_assembled import K_TILES, TURN, times
 from tests.fake_gpu import FakeCupy, install
 from tests.sample import sample
 
@@ -185,7 +186,7 @@ def test_measured_on_a_gpu_then_replayed_elsewhere(folder, monkeypatch):
     path = folder / "nvidia-h100-80gb-hbm3.json"
     with monkeypatch.context() as patch:
         patch.setenv("COURSE_RECORD", str(path))
-        patch.setattr("course_lib.measure.stalls.sampled", lambda *_: {"wait": 0.3})
+        patch.setattr("course_lib.timelines.stalls.sampled", lambda *_: {"wait": 0.3})
         _, seen = measured(patch)
     assert seen.origin.startswith("measured now on NVIDIA H100 80GB HBM3, ")
     assert set(seen.parts) == {"start", "steady", "end"}

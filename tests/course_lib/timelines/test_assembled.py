@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from course_lib.measure.assembled import (
+from course_lib.timelines.assembled import (
     WIDE,
     Distances,
     Marks,
@@ -13,7 +13,7 @@ from course_lib.measure.assembled import (
     since,
     turn_of,
 )
-from course_lib.measure.events import PHASES, Event
+from course_lib.timelines.events import PHASES, Event
 
 TURN, WAIT, WARPS, K_TILES = 1000, 300, 3, 64
 COPY_BEGIN, COPY_END, WAIT_BEGIN, WAIT_END, _, MATH_END = range(6)

@@ -9,7 +9,7 @@ from typing import cast
 from ptxsim import BlockCycles, Issue
 
 from ..check.job import Job
-from . import model, records
+from ..measure import model, records
 from .events import Entry, Event, KeptPart, Part, Phase, in_order, shares, to_rows
 from .regions import Regions
 

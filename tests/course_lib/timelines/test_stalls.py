@@ -1,7 +1,8 @@
 """Waits by Nsight Compute's samples of the program counter: of a page as ncu prints it."""
 
 from course_lib.check.job import Job
-from course_lib.measure import ncu, samples, stalls
+from course_lib.measure import ncu, samples
+from course_lib.timelines import stalls
 
 ROWS = [  # instruction, samples, of them at a long scoreboard, at a barrier
     ("LDGSTS.E.BYPASS.128 [R9], desc[UR6][R94.64]", 100, 90, 0),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ..check.job import Job
-from . import samples
+from ..measure import samples
 from .events import Phase
 
 
