@@ -11,7 +11,13 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("course_lib/draw", "course_lib/measure", "course_lib/instruments", "notebooks/figures")
+ROOMS = (
+    "course_lib/draw",
+    "course_lib/measure",
+    "course_lib/timelines",
+    "course_lib/instruments",
+    "notebooks/figures",
+)
 STYLE = "cupy_or_sim/style.py"
 FACES = ("course_lib/__init__.py", "course_lib/draw/__init__.py", "course_lib/instruments/__init__.py")
 """What cells import: a name of a face leads to the file that it comes from."""
