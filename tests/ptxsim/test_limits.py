@@ -101,7 +101,7 @@ def test_a_machine_that_sleeps_ends_no_kernel(monkeypatch):
     budget = work.Budget(None)
     for _ in range(1000):
         budget.spend(1)
-    monkeypatch.setattr(work, "process_time", lambda: budget.began + work.SECONDS)
+    monkeypatch.setattr(work, "process_time", lambda: budget.began + work.SECONDS + 1)
     with pytest.raises(Fault, match="no thread has ended"):
         budget.spend(1)
 
