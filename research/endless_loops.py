@@ -4,8 +4,8 @@ import time
 
 import numpy as np
 
+from tests.ptxsim.ground.test_limits import ENDLESS
 from tests.ptxsim.small_kernels import run
-from tests.ptxsim.test_limits import ENDLESS
 
 if __name__ == "__main__":
     for name, (parameters, how, body) in ENDLESS.items():
