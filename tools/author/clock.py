@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tests.course_lib.measure import test_modelled_and_recorded as timelines
+from tests.course_lib.timelines import test_modelled_and_recorded as timelines
 from tests.kernels.golden import FOLDER
 from tests.ptxsim.clock import test_lessons
 from tools.author import marked

@@ -18,7 +18,7 @@ def with_a_new_kind(place: int) -> ModuleType:
     (table,) = (
         node.value
         for node in tree.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_KINDS"
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "_KINDS"
     )
     table.elts.insert(place, ast.parse(NEW, mode="eval").body)
     module = ModuleType("with_a_new_kind")
