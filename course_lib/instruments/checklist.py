@@ -95,11 +95,8 @@ def memory(found: Evidence) -> tuple[Item, ...]:
     """Global memory, and shared memory's banks."""
     total = found.total
     sectors = total.global_sectors / total.global_sectors_ideal
-    waves = total.shared_wavefronts / total.shared_wavefronts_ideal if total.shared_wavefronts_ideal else 1.0
-    where, times = _worst_line(found)
+    waves, where, times = _of_warps(found)
     words = f" Most of it in line {where}: {times:.1f} x." if waves > 1.05 else ""
-    if words and found.by_line[where].cp_async:
-        words += COPIES
     M, N, _ = found.tile
     again = f"Over the whole grid A is read {found.gemm.N // N} times, and B {found.gemm.M // M} times: L2 serves that."
     return (
@@ -108,7 +105,7 @@ def memory(found: Evidence) -> tuple[Item, ...]:
              "coalesced global memory access"),
         _wide(found),
         Item("bank conflicts", f"{waves:.2f} x the fewest wavefronts", "at most 1.05 x", waves <= 1.05,
-             f"A bank of shared memory delivers one word in a cycle; a second one waits.{words}",
+             f"A bank of shared memory delivers one word in a cycle; a second one waits.{words}{COPIES}",
              "no bank conflicts in shared memory"),
         Item("redundant loads", f"{found.read_twice:.2f} x each element, in a block", "at most 1.05 x",
              found.read_twice <= 1.05, f"What a block needs twice it should keep in shared memory. {again}",
@@ -116,9 +113,7 @@ def memory(found: Evidence) -> tuple[Item, ...]:
     )  # fmt: skip
 
 
-COPIES = (
-    " (A copy. It is counted like a store; beside reads the hardware takes it in less: deeper/05_limits.)"
-)
+COPIES = " Copies (cp.async) are left out: beside reads they cost next to nothing (deeper/05_limits)."
 
 
 def compute(found: Evidence) -> tuple[Item, ...]:
@@ -147,11 +142,20 @@ def resources(found: Evidence) -> tuple[Item, ...]:
     )  # fmt: skip
 
 
-def _worst_line(found: Evidence) -> tuple[int, float]:
-    """The line of the source with the most wavefronts too many, and how many times the fewest it takes."""
-    lines = found.by_line.items()
-    line, counts = max(lines, key=lambda each: each[1].shared_wavefronts - each[1].shared_wavefronts_ideal)
-    return line, counts.shared_wavefronts / max(counts.shared_wavefronts_ideal, 1)
+def _of_warps(found: Evidence) -> tuple[float, int, float]:
+    """Wavefronts that reads and stores of warps take, over the fewest; the line of the source with the most too many,
+    and how many times the fewest it takes. Lines that copy are left out: their wavefronts are a rule of the simulator,
+    and no time that an H100 was seen to take."""
+    lines = {line: counts for line, counts in found.by_line.items() if not counts.cp_async}
+    used, fewest = (
+        sum(getattr(counts, name) for counts in lines.values())
+        for name in ("shared_wavefronts", "shared_wavefronts_ideal")
+    )
+    if not fewest:
+        return 1.0, 0, 1.0
+    worst = max(lines, key=lambda line: lines[line].shared_wavefronts - lines[line].shared_wavefronts_ideal)
+    counts = lines[worst]
+    return used / fewest, worst, counts.shared_wavefronts / max(counts.shared_wavefronts_ideal, 1)
 
 
 def _wide(found: Evidence) -> Item:

@@ -24,7 +24,7 @@ RIGHT_ANSWERS = {
 }
 WRONG_ANSWERS = {
     "06.7": [
-        ("k-tiles of 32", SHORT, "still on the checklist: bank conflicts"),
+        ("k-tiles of 32", SHORT, "still on the checklist: overhead"),
         ("no swizzle of its own", [("swizzled<TK>(row, chunk));", "row * TK + chunk * 8);")],
          "written in one way and read in another"),
         ("not unrolled", [("        for (int step", "        #pragma unroll 1\n        for (int step")],
