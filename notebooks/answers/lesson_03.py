@@ -54,7 +54,7 @@ def _four_turns(answer: tuple) -> None:
     _row("issued_to", answer[2], [1, 0, 1, "none"])
 
 
-# --------------------------------------------------------------------------- 03.2, 03.3: loops written from a blank
+# --------------------------------------------------------------------------- 03.2, 03.4: loops written from a blank
 
 
 def _copied(report: Report) -> float:
@@ -285,7 +285,7 @@ def _demand_both_between_barriers(all_events: list[list[Event]]) -> None:
            "where a k-tile is multiplied.", "in-turn")  # fmt: skip
 
 
-# --------------------------------------------------------------------------- 03.4 and later: pages to repair
+# --------------------------------------------------------------------------- 03.3, 03.6, 03.7: pages to repair
 
 
 def _pipeline(kernel: Any) -> None:
@@ -372,9 +372,9 @@ def _padded_by_1(kernel: Any) -> None:
 EXERCISES = {
     "03.1": _four_turns,
     "03.2": _two_buffers,
-    "03.3": _fragments_ahead,
-    "03.6": _pipeline,
+    "03.3": _taking_turns,
+    "03.4": _fragments_ahead,
     "03.5": _padded_by_1,
-    "03.4": _taking_turns,
+    "03.6": _pipeline,
     "03.7": _one_ahead,
 }

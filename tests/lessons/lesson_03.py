@@ -84,8 +84,6 @@ columns of B: wrong
 
 # ---- exercises
 
-GAPS = ["03.3"]
-
 
 def _lists(skeleton, solution, changes):
     """The three lists of 03.1."""
@@ -105,14 +103,6 @@ ISSUE_NEXT = "        if (k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) %
 MULTIPLY = "        multiply(k_tile % 2);\n"
 HEAD_OF_LOOP = "    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {\n"
 LOOP = PROLOGUE + HEAD_OF_LOOP + WAIT_AND_BARRIER + ISSUE_NEXT + MULTIPLY + "    }\n"
-
-COMPLETE = "            if (k == TK - 1) { wait_all(); __syncthreads(); }\n"
-LOAD_NEXT = (
-    "            load((k + 1) % TK, (k < TK - 1 ? k_tile : next) % 2);"
-    "                         // which k-block, out of which buffer?\n"
-)
-ISSUE_EARLY = "            if (k == 0 && k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);\n"
-BLOCKS = COMPLETE + LOAD_NEXT + ISSUE_EARLY + "            multiply(k);\n"
 
 OTHER_BUFFER = "    write = 1 - write;                                // the loop writes the other buffer\n"
 COPY_B = "        copy_tile<THREADS>(Bs[write], B + k_tile * TK * N, N);\n"
