@@ -162,7 +162,7 @@ LOOKS = ((style.VERMILLION, "o", 6), (style.GREEN, "s", -14), (style.BLUE, "^", 
 @style.styled
 def curves(origin: str, lines: Mapping[str, Mapping[int, float | None]]):
     """Speed over the number of slots, one slot = 1; a line for each {name: {slots: times as fast, None: no record}}.
-    The last one is in print, and dashed."""
+    The last one is a table that others print, and dashed."""
     figure, words = style.new_figure(4.2), []
     ax = style.axes(figure)
     *_, printed = lines.values()
