@@ -13,9 +13,9 @@ from course_lib.check.verdict import CheckFailed
 from course_lib.instruments.sass import sass
 from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.simulate import clean_side_by_side, compiled, simulate
-from ptxsim import Report
+from ptxsim import CompileError, Report
 from ptxsim.observe.counters import CounterTable
-from ptxsim.observe.events import Barrier, Commit, Event, Wait
+from ptxsim.observe.events import Barrier, Commit, Copy, Event, Store, Wait, in_flight
 
 from .common import (
     demand,
@@ -248,9 +248,74 @@ def _first(reached: Callable[[int], bool], few: int) -> int:
     return few + bisect_left(range(few, few + step), True, key=reached)
 
 
+# --------------------------------------------------------------------------- 05.15: a ring for a stencil
+
+WIDTH = 128
+HEIGHTS = {5: (3, 4, 6, 17), 4: (3, 9), 7: (3, 6, 12)}
+"""Slots -> rows of the images that are tried."""
+
+
+def _stencil(answer: Any) -> None:
+    """A ring of rows that is right for every number of slots, and keeps all but the three in use on their way."""
+    demand_kernel(answer)
+    count = len(re.findall(r"\bSTAGES\s*=\s*5\b", answer.code))
+    demand(count == 1, "leave `STAGES = 5` in its line: the check puts other numbers there.", "no-stages")
+    for rows in (*HEIGHTS[5], *untried(answer, 1, HEIGHTS[5], 2)):
+        right, report = _image(answer, rows)
+        demand_no_hazard(report)
+        demand(right, f"the numbers are wrong for {rows} rows.", "wrong-numbers")
+        _demand_late_rows(report, 5, rows)
+    for stages in 4, 7:
+        source = re.sub(r"\bSTAGES\s*=\s*5\b", f"STAGES = {stages}", answer.code)
+        changed = cupy_on_numpy.RawKernel(source, answer.name, options=answer.options)
+        for rows in HEIGHTS[stages]:
+            try:
+                right, report = _image(changed, rows)
+            except CompileError:
+                fail(f"right for STAGES = 5, and STAGES = {stages} does not compile.", "fixed-stages")
+            found = report.hazards[0].kind if report.hazards else "wrong numbers"
+            text = f"right for STAGES = 5, and {found} for STAGES = {stages} and {rows} rows."
+            demand(right and report.ok, text, "fixed-stages")
+            _demand_late_rows(report, stages, rows)
+
+
+def _image(kernel: Any, rows: int) -> tuple[bool, Report]:
+    """Whether the inner rows are right and no other row is written, and the report."""
+    given = np.random.default_rng(rows).integers(-9, 10, (rows, WIDTH)).astype(np.float32)
+    out = np.full_like(given, np.nan)
+    report = simulate(kernel, (1,), (WIDTH,), (given, out, np.int32(rows)), 0, MOST_STEPS)
+    beside = np.pad(given, ((0, 0), (1, 1)), mode="edge")
+    three = given + beside[:, :-2] + beside[:, 2:]
+    expected = np.full_like(given, np.nan)
+    expected[1:-1] = three[:-2] + three[1:-1] + three[2:]
+    return np.array_equal(out, expected, equal_nan=True), report
+
+
+def _demand_late_rows(report: Report, stages: int, rows: int) -> None:
+    """Each row copied once; while one is computed, the rows in all slots but three may be late."""
+    for events in report.events:
+        copied = sum(event.bytes for event in events if isinstance(event, Copy))
+        of_a_row = copied / rows
+        demand(
+            of_a_row == 4 * 32, f"right, but {copied / (4 * 32):g} rows are copied of {rows}.", "copied-again"
+        )
+        row = 0
+        for event, groups, current in in_flight(events):
+            if not isinstance(event, Store):
+                continue
+            row, late = row + 1, round((sum(groups) + current) / of_a_row)
+            wanted = min(stages - 3, rows - 2 - row)
+            text = (
+                f"right with {stages} slots, but while row {row} of {rows} is computed, only {late} of {wanted} others "
+                "may be late."
+            )
+            demand(late >= wanted, text, "few-asked-for")
+
+
 EXERCISES = {
     "05.11": _orders,
     "05.12": _drained,
     "05.13": _cure,
     "05.14": _ping_pong,
+    "05.15": _stencil,
 }

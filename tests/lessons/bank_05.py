@@ -90,6 +90,23 @@ _DOUBLED = """    for (int step = 0; step < steps; ++step) {
 """
 _BRANCHES = [("#pragma unroll 1\n" + _LOOP, "#pragma unroll 1\n" + _SELECTED)]
 
+_PROLOGUE = """    for (int row = 0; row < STAGES - 1; ++row) {
+        if (row < rows) start_copy(row, row);
+        commit_group();
+    }"""
+_COUNT, _BARRIER = "        wait_group<STAGES - 4>();\n", "        __syncthreads();\n"
+_ISSUE = """        if (ahead < rows) start_copy(ahead, ahead % STAGES);
+        commit_group();
+"""
+_WHERE_THERE_IS_ONE = """        if (ahead < rows) {
+            start_copy(ahead, ahead % STAGES);
+            commit_group();
+        }
+"""
+_COMPUTE = "        compute(row, (row - 1) % STAGES, row % STAGES, (row + 1) % STAGES);"
+_SECOND = _COMPUTE + "\n        __syncthreads();"
+_LATE = "        wait_group<STAGES - 3>();\n        __syncthreads();\n"
+
 GAPS = ["05.12"]
 SOLVED = {"05.11": solved_numbers, "05.13": _cures, "05.14": _kernel_and_opcode}
 RIGHT_ANSWERS = {
@@ -117,6 +134,14 @@ RIGHT_ANSWERS = {
         ("the sets moved", [(_LOOP, _MOVED)]),
         ("a branch for each set", _BRANCHES),
         ("the other opcode", [('"LDL"', '"stl"')]),
+    ],
+    "05.15": [
+        ("issue before the wait, and two barriers", [
+            (_COUNT + _BARRIER + _ISSUE + _COMPUTE, _ISSUE + _LATE + _SECOND)]),
+        ("all slots filled before the loop", [
+            (_PROLOGUE, _PROLOGUE.replace("STAGES - 1", "STAGES")), ("row + STAGES - 2", "row + STAGES - 1"),
+            (_COUNT + _BARRIER + _ISSUE + _COMPUTE, _LATE + _SECOND + "\n" + _ISSUE)]),
+        ("the free slot by its old row", [("ahead % STAGES", "(row + STAGES - 2) % STAGES")]),
     ],
 }  # fmt: skip
 WRONG_ANSWERS = {
@@ -201,5 +226,23 @@ WRONG_ANSWERS = {
         ("sets exchanged", [("multiply(0);", "multiply(1);")], "which set holds which k-step"),
         ("only half of the fragments", [("load(1, min(step + 1, steps - 1));", "load(1, step);")],
          "which set holds which k-step"),
+    ],
+    "05.15": [
+        ("waits for one less", [(_COUNT, _COUNT.replace("4", "3"))], "row + 1 is read before its copy landed"),
+        ("waits for all", [(_COUNT, _COUNT.replace("STAGES - 4", "0"))], "how many groups may the wait leave"),
+        ("no barrier", [(_BARRIER, "")], "reads its neighbours' numbers"),
+        ("the copy before the barrier", [(_BARRIER + _ISSUE, _ISSUE + _BARRIER)], "free behind the barrier"),
+        ("the copy behind the math", [(_ISSUE + _COMPUTE, _COMPUTE + "\n" + _ISSUE)], "start before compute"),
+        ("the counts of the lesson", [("row + STAGES - 2", "row + STAGES - 1"), (_COUNT, _COUNT.replace("4", "2"))],
+         "row + 1 is read before its copy landed"),
+        ("no empty groups", [(_ISSUE, _WHERE_THERE_IS_ONE)],
+         "also where there is nothing to copy"),
+        ("a prologue of two", [("row < STAGES - 1", "row < 2")], "how many groups are newer"),
+        ("no prologue", [(_PROLOGUE, "")], "which rows are issued"),
+        ("a count for five", [(_COUNT, _COUNT.replace("STAGES - 4", "1"))], "made from STAGES"),
+        ("a distance for five", [("row + STAGES - 2", "row + 3")], "made from STAGES"),
+        ("rows that are not there", [("if (ahead < rows) ", "")], "a row that exists"),
+        ("above for below", [("(row + 1) % STAGES", "(row - 1) % STAGES")], "the slots of row - 1, row and row + 1"),
+        ("ends after 30 rows", [("row + 1 < rows", "row + 1 < min(rows, 30)")], "wrong for 31 rows"),
     ],
 }  # fmt: skip
