@@ -1,4 +1,4 @@
-"""The exercises of lesson 06 about the tail: the share of a block, and a scheduler."""
+"""The exercises of lesson 06 about the tail: the share of a block, a scheduler, and sums that change blocks."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from course_lib.check.verdict import CheckFailed
+from cupy_or_sim.simulate import simulate
 
 from ..figures.lesson_06 import k_row
-from .common import demand, fail, results_of
+from .common import MOST_STEPS, demand, demand_kernel, demand_no_hazard, fail, results_of
 
 SHAPES = [
     (3, 2, 2),
@@ -210,7 +211,27 @@ def _demand_finished(given: list[tuple[int, int, set[int]]], tiles: int, k_tiles
         )
 
 
+# --------------------------------------------------------------------------- 06.10: sums that change blocks
+
+OF_A_BLOCK = 64, 160
+"""Threads of the blocks that are tried."""
+
+
+def _leave_and_take(answer: Any) -> None:
+    """Right sums, and an order between the two blocks for each thread, which numbers do not show."""
+    demand_kernel(answer)
+    for threads in OF_A_BLOCK:
+        sums = np.arange(2 * threads, dtype=np.float32)
+        left, C = np.full((2, threads), np.nan, np.float32)
+        report = simulate(answer, (2,), (threads,), (sums, left, np.zeros(1, np.int32), C), 0, MOST_STEPS)
+        demand_no_hazard(report)
+        wrong = (sums[:threads] + sums[threads:] != C).sum()
+        demand(not wrong, f"no hazard, and {wrong} of {threads} sums of C are wrong.", "wrong-numbers")
+        demand((left == sums[:threads]).all(), "C is right, and block 0 left no sums.", "nothing-left")
+
+
 EXERCISES = {
     "06.3": _share,
+    "06.10": _leave_and_take,
     "06.5": _scheduler,
 }

@@ -1,11 +1,33 @@
-"""What goes deeper from lesson 06: stream-K, and a scheduler. tests/matmul/test_tail.py runs the kernels."""
+"""What goes deeper from lesson 06: stream-K, a scheduler, and products of one size in one launch.
+tests/matmul/test_tail.py runs the other kernels."""
 
+import numpy as np
+
+from tests.kernels.case import poison, random
 from tests.lessons import solved_function
 
 NOTEBOOK = "06_stream_k"
 DTYPE = "float16"
 
 SOLVED = {"06.5": solved_function("tile_of")}
+
+
+def _batch(integers):
+    """Three products of 100 x 130 x 72 with five blocks; float32 sums, in an order of the tensor cores' own."""
+
+    def make():
+        A, B = (random(seed).randn(3, size, 72).astype("f2") for seed, size in ((5, 100), (6, 130)))
+        A, B = (np.rint(2 * x) if integers else x for x in (A, B))
+        return [A, B, poison((3, 100, 130), "f2"), *map(np.int32, (3, 100, 130, 72))]
+
+    def product(args):
+        C = args[0].astype("f4") @ args[1].astype("f4").transpose(0, 2, 1)
+        return {2: C.astype("f2")}
+
+    return make, (5,), (128,), product, 3 * 128 * 64 * 2, not integers
+
+
+OTHERS = {"batch": _batch}
 
 FIRST = "first = number // (group * across) * group        # row of this group"
 ROWS = "rows = min(group, down - first)"

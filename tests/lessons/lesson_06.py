@@ -1,31 +1,10 @@
-"""Lesson 06: waves, the share of a block, and products of one size in one launch."""
+"""Lesson 06: waves, the share of a block, and what orders sums that change blocks."""
 
-import numpy as np
-
-from tests.kernels.case import poison, random
 from tests.lessons import solved_function
 
 NOTEBOOK = "06_complete_gemm"
 DTYPE = "float16"
 SOLVED = {"06.2": solved_function("waves"), "06.3": solved_function("share")}
-
-
-def _batch(integers):
-    """Three products of 100 x 130 x 72 with five blocks; float32 sums, in an order of the tensor cores' own."""
-
-    def make():
-        A, B = (random(seed).randn(3, size, 72).astype("f2") for seed, size in ((5, 100), (6, 130)))
-        A, B = (np.rint(2 * x) if integers else x for x in (A, B))
-        return [A, B, poison((3, 100, 130), "f2"), *map(np.int32, (3, 100, 130, 72))]
-
-    def product(args):
-        C = args[0].astype("f4") @ args[1].astype("f4").transpose(0, 2, 1)
-        return {2: C.astype("f2")}
-
-    return make, (5,), (128,), product, 3 * 128 * 64 * 2, not integers
-
-
-OTHERS = {"batch": _batch}
 
 TILES = "-(-M // TM) * -(-N // TN)  "
 COUNT = "-(-tiles // places)"
@@ -38,6 +17,12 @@ ROW, BEGIN, END = (
 FINISHES = "[tile for tile in range(tiles) if begin < (tile + 1) * k_tiles <= end]"
 TEST = "begin < (tile + 1) * k_tiles <= end"
 RETURN = "return begin, end, finishes"
+WROTE = "__syncthreads();                              // all have written"
+RAISED = "if (t == 0) release(flag);"
+LOOK = """if (t == 0)
+            while (!acquired(flag)) {}"""
+KNOW = "__syncthreads();                              // all know"
+CHAIN = "which chain leads from that write to that read?"
 
 RIGHT_ANSWERS = {
     "06.2": [
@@ -81,6 +66,32 @@ RIGHT_ANSWERS = {
         (
             "numbers of NumPy",
             [(RETURN, "import numpy as np\n    return np.int64(begin), np.int32(end), np.array(finishes)")],
+        ),
+    ],
+    "06.10": [
+        ("every thread looks", [(LOOK, "while (!acquired(flag)) {}"), (KNOW, "")]),
+        (
+            "the last thread",
+            [
+                (RAISED, RAISED.replace("0", "int(blockDim.x) - 1")),
+                (LOOK, LOOK.replace("0", "int(blockDim.x) - 1")),
+            ],
+        ),
+        (
+            "do and while",
+            [
+                (
+                    LOOK,
+                    "if (t == 0) {\n            int up;\n            do up = acquired(flag); while (!up);\n        }",
+                )
+            ],
+        ),
+        (
+            "fences, too",
+            [
+                (WROTE, "__threadfence();\n        __syncthreads();"),
+                (KNOW, "__syncthreads();\n        __threadfence();"),
+            ],
         ),
     ],
 }
@@ -143,5 +154,19 @@ WRONG_ANSWERS = {
         ("two things", [(RETURN, "return begin, end")], "return begin, end, finishes"),
         ("for four blocks", [(ROW, "row, blocks = tiles * k_tiles, 4")], ""),
         ("a typo", [(ROW, "row = tile * k_tiles")], "whole numbers"),
+    ],
+    "06.10": [
+        ("no barrier before the flag", [(WROTE, "")], CHAIN),
+        ("the flag first", [(f"{WROTE}\n        {RAISED}", f"{RAISED}\n        __syncthreads();")], CHAIN),
+        ("no barrier behind the wait", [(KNOW, "")], CHAIN),
+        ("the barrier before the wait", [(LOOK, "__syncthreads();"), (KNOW, LOOK)], CHAIN),
+        ("no wait", [(LOOK, "")], CHAIN),
+        ("looks once", [(LOOK, "if (t == 0) acquired(flag);")], CHAIN),
+        ("nobody raises it", [(RAISED, "")], "who in block 0 releases it"),
+        ("a plain store", [(RAISED, "if (t == 0) *flag = 1;")], CHAIN),
+        ("a plain load", [(LOOK, "if (t == 0)\n            while (!*(volatile int*)flag) {}")], CHAIN),
+        ("every thread raises it", [(WROTE, ""), (RAISED, "release(flag);")], CHAIN),
+        ("a barrier of one warp", [(WROTE, "__syncwarp();")], CHAIN),
+        ("nothing is left", [("left[t] = sum;", ""), ("sum + left[t]", "sum + sums[t]")], "only the two gaps"),
     ],
 }  # fmt: skip
