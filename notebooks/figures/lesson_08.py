@@ -12,7 +12,7 @@ def one_tile(name: str, stretches: Mapping[str, int], k_tiles: int, math: int = 
     """A block's time for one tile, to scale: the math of all k-tiles in the middle, and what lies around it."""
     figure = style.new_figure(1.8)
     ax = style.axes(figure)
-    colours = {"first copy": style.SKY, "k-tiles": style.GREEN, "C": style.ORANGE}
+    colours = {"first copy": style.SKY, "k-tiles": style.GREEN, "C": style.PURPLE}
     total, begin = sum(stretches.values()), 0
     for what, cycles in stretches.items():
         if what == "k-tiles":
@@ -86,8 +86,8 @@ def epilogues(pause: str = "a pause", shorter: str = "short"):
     figure = style.new_figure(3.5)
     looks = {
         "math": (style.GREEN, ""),
-        "stores": (style.VERMILLION, "xx"),
-        "write": (style.ORANGE, ""),
+        "stores": (style.PURPLE, "\\\\\\"),
+        "write": (style.PURPLE, ""),
         "copy": (style.SKY, "///"),
     }
     behind = MATH + TO_SHARED
@@ -155,7 +155,7 @@ def in_turn(together: Timeline, turns: Timeline):
                 (what, max(b, 0), min(e, seam.length)) for what, b, e in mine if e > 0 and b < seam.length
             ]
             for what, begin, end in shown:
-                colour = style.GREEN if what == PRODUCTS else style.ORANGE
+                colour = style.GREEN if what == PRODUCTS else style.PURPLE
                 style.box(ax, begin, row + 0.1, end - begin, 0.8, facecolor=colour, linewidth=0.5)
                 if end - begin > 0.08 * seam.length:
                     style.label(ax, (begin + end) / 2, row + 0.52, what, ground=colour)
