@@ -2,11 +2,16 @@
 
 from typing import Any
 
-from cupy_or_sim.simulate import compiled
+import numpy as np
+
+from cupy_or_sim.simulate import compiled, simulate
+from ptxsim import Report
 from ptxsim.gpus import H100, REGISTERS
+from ptxsim.observe.events import BulkCopy, Event, Load, MbarrierWait, Store
 
 from .bank_07 import demand_right
-from .common import demand, demand_kernel, fail, results_of, whole_number
+from .common import demand, demand_all_landed, demand_kernel, demand_no_hazard, fail, results_of, whole_number
+from .replay import flights
 
 # --------------------------------------------------------------------------- 08.11: what fits
 
@@ -80,8 +85,59 @@ def _shared_a(answer: Any) -> None:
         fail("right, but each block loads all of A for itself alone.", "not-shared")
 
 
+# --------------------------------------------------------------------------- 08.14: rows that lie apart
+
+ROW, SLOTS = 512, 3
+
+
+def _rows_apart(answer: Any) -> None:
+    """Right for one block and for several, by the copy engine, which is as far ahead as the ring allows."""
+    demand_kernel(answer)
+    for rows, step, blocks in (9, 3, 1), (11, 2, 2), (1, 1, 1), (3, 1, 4):
+        x = np.random.default_rng(0).integers(-99, 100, ((rows - 1) * step + 1, ROW)).astype(np.float32)
+        out = np.full((rows, ROW), np.nan, np.float32)
+        report = simulate(answer, (blocks,), (160,), (x, out, np.int32(rows), np.int32(step)))
+        demand_no_hazard(report)
+        wrong = np.flatnonzero((out != x[::step, ::-1]).any(1))
+        if len(wrong):
+            who = f"{blocks} block{'s' * (blocks > 1)}"
+            fail(f"with {who}, row {wrong[0]} of out is wrong, and there is no hazard.", "wrong-numbers")
+        demand_all_landed(report)
+        if blocks == 1:
+            _demand_ahead(report, rows)
+
+
+def _demand_ahead(report: Report, rows: int) -> None:
+    """All comes by the copy engine, and is asked for as soon as there is room."""
+    events = [event for mine in report.events for event in mine]
+    copies = [event for event in events if isinstance(event, BulkCopy)]
+    by_copies = sum(event.bytes for event in copies) >= rows * ROW * 4
+    text = "the numbers are right, and threads load from x themselves."
+    demand(by_copies and not any(isinstance(event, Load) for event in events), text, "not-by-copies")
+    ahead = flights([_before_writing(mine) for mine in report.events]) * rows // len(copies)
+    demand(
+        ahead >= min(rows, SLOTS),
+        f"the numbers are right, and as long as nobody has written a row, {ahead} of {rows} are asked for, where there "
+        f"is room for {SLOTS}.",
+        "not-ahead",
+    )
+    full = {event.mbarrier for event in copies}
+    for mine in report.events:
+        last = max((at for at, event in enumerate(mine) if isinstance(event, BulkCopy)), default=0)
+        waits = any(isinstance(event, MbarrierWait) and event.mbarrier in full for event in mine[:last])
+        text = "the numbers are right, and who starts the copies waits until one has landed before the next one starts."
+        demand(not waits, text, "waits-for-landing")
+
+
+def _before_writing(events: list[Event]) -> list[Event]:
+    """The events of a warp up to its first store, and there an mbarrier that does not exist."""
+    stores = [at for at, event in enumerate(events) if isinstance(event, Store)]
+    return [*events[: stores[0]], MbarrierWait(mbarrier=-1, ahead=0)] if stores else events
+
+
 EXERCISES = {
     "08.11": _budget,
     "08.12": _tall,
     "08.13": _shared_a,
+    "08.14": _rows_apart,
 }

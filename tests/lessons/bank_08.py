@@ -11,7 +11,12 @@ _TELL = "if (thread < 2) mbarrier_arrive_at(&s.empty[slot], thread);"
 _OWN = "if (thread == 0) mbarrier_arrive(&s.empty[slot]);"
 _BOTH = "load_box_to(3, s.slots[slot].A + row * TK, A, k_tile * TK, m + row, &s.full[slot]);"
 
-GAPS = ["08.12"]
+_ARRIVE = "mbarrier_arrive(&empty[slot]);"
+_EMPTY = "            mbarrier_wait(&empty[slot], (turn + 1) % 2);\n"
+_WRITE = """for (int i = threadIdx.x - 32; i < ROW; i += 128)
+                out[row * ROW + i] = slots[slot][ROW - 1 - i];"""
+
+GAPS = ["08.12", "08.14"]
 SOLVED = {"08.11": solved_function("budget")}
 RIGHT_ANSWERS = {
     "08.11": [
@@ -38,6 +43,17 @@ RIGHT_ANSWERS = {
         ("its own barrier as before", [(_TELL, "if (thread == 0) { mbarrier_arrive(&s.empty[slot]); "
                                                "mbarrier_arrive_at(&s.empty[slot], 1 - cluster_rank()); }")]),
         ("the other half", [(_LOAD_A, "{ int row = 64 - cluster_rank() * 64; " + _BOTH + " }")]),
+    ],
+    "08.14": [
+        ("a warp arrives", [("empty[slot], 128)", "empty[slot], 4)"),
+                            (_ARRIVE, "__syncwarp();\n            if (threadIdx.x % 32 == 0) " + _ARRIVE)]),
+        ("the last warp copies", [("if (threadIdx.x < 32)", "if (threadIdx.x >= 128)"),
+                                  ("threadIdx.x == 0; row", "threadIdx.x == 128; row"),
+                                  ("threadIdx.x - 32; i", "threadIdx.x; i")]),
+        ("four at a time", [(_WRITE, """for (int i = threadIdx.x - 32; i < ROW / 4; i += 128) {
+                float4 v = ((float4*)slots[slot])[ROW / 4 - 1 - i];
+                ((float4*)(out + row * ROW))[i] = make_float4(v.w, v.z, v.y, v.x);
+            }""")]),
     ],
 }  # fmt: skip
 WRONG_ANSWERS = {
@@ -94,5 +110,28 @@ WRONG_ANSWERS = {
         ("half of the bytes", [("sizeof(Slot))", "sizeof(Slot) - TM * TK)")], "each row must be sent once"),
         ("both the first half", [(_LOAD_A, "{ int row = 0; " + _BOTH + " }")], "each row must be sent once"),
         ("a block leaves early", [("    cluster_sync();                       ", "    //")], "put it back"),
+    ],
+    "08.14": [
+        ("no fence", [("fence_async();", ";")], "needs fence_async()"),
+        ("slot and turn from the row", [("count % SLOTS, turn = count / SLOTS", "row % SLOTS, turn = row / SLOTS")],
+         "how many rows *this block* has brought"),
+        ("one slot", [("slot = count % SLOTS, turn = count / SLOTS", "slot = 0, turn = count")],
+         "all three slots are used"),
+        ("no wait for empty", [(_EMPTY, "")], "it waits at `empty` before it fills"),
+        ("one thread arrives for all", [("empty[slot], 128)", "empty[slot], 1)"),
+                                        (_ARRIVE, "if (threadIdx.x == 32) " + _ARRIVE)],
+         "How many threads must have read it"),
+        ("no wait for full", [("            mbarrier_wait(&full[slot], turn % 2);\n", "")], "waits at `full`"),
+        ("the parity of full for empty", [("(turn + 1) % 2", "turn % 2")], "somebody waits for an arrival"),
+        ("a warp starts copies", [("row < rows && threadIdx.x == 0", "row < rows")], "One thread starts the copy"),
+        ("half of the bytes expected", [("expect(&full[slot], ROW *", "expect(&full[slot], ROW / 2 *")],
+         "the bytes of one row"),
+        ("step left out", [("row * step * ROW", "row * ROW")], "row r comes from row r * step"),
+        ("not turned round", [("ROW - 1 - i", "i")], "its last number comes first"),
+        ("one row a block", [("row += gridDim.x", "row += rows")], "block b makes the rows b"),
+        ("waits until it has landed", [("&full[slot]);\n        }\n    } else",
+                                       "&full[slot]);\n            mbarrier_wait(&full[slot], turn % 2);\n        }\n"
+                                       "    } else")], "at `full` wait those who read"),
+        ("no copies", [(_WRITE, _WRITE.replace("slots[slot][", "x[row * step * ROW + "))], "a whole row, 2048 bytes"),
     ],
 }  # fmt: skip
