@@ -115,15 +115,15 @@ def _came(axes, x: float, y: float, came: int) -> None:
 
 
 ALONE = {"color": style.SKY, "hatch": "///", "edgecolor": style.TEXT, "linewidth": 0.5}
-COMPANY = {"color": style.ORANGE, "hatch": "", "edgecolor": style.TEXT, "linewidth": 0.5}
+TOGETHER = {"color": style.ORANGE, "hatch": "", "edgecolor": style.TEXT, "linewidth": 0.5}
 
 
 @style.styled
-def company(alone: Results, in_company: Results, base: str) -> style.Drawing:
+def company(alone: Results, together: Results, base: str) -> style.Drawing:
     """Two bars for each kernel: one block alone on an SM, and as many as fit. `base` is what gains are counted from."""
     rows = [
         (row, other)
-        for row, other in zip(alone.rows, in_company.rows)
+        for row, other in zip(alone.rows, together.rows)
         if row.tflops and other.tflops and other.gpu == row.gpu
     ]
     if len(rows) < len(alone.rows):
@@ -136,7 +136,7 @@ def company(alone: Results, in_company: Results, base: str) -> style.Drawing:
         said = []
         for row, results, shift, look, name in (
             (pair[0], alone, -0.2, ALONE, "alone"),
-            (pair[1], in_company, 0.2, COMPANY, "in company"),
+            (pair[1], together, 0.2, TOGETHER, "as many as fit"),
         ):
             axes.barh(place + shift, row.tflops, 0.38, **look)
             gain = "" if row.label == base else f", {results.gain(row.label, base):.2f} x {base}"
@@ -147,7 +147,7 @@ def company(alone: Results, in_company: Results, base: str) -> style.Drawing:
         words.append(f"{pair[0].label} {'; '.join(said)}")
     axes.vlines(cublas[1].tflops, -0.65, len(kernels) + 0.3, style.VERMILLION, "--", zorder=0)
     axes.text(cublas[1].tflops, -0.72, f"cuBLAS {cublas[1].tflops:.1f}", fontsize=8, ha="center", va="bottom")
-    names = {"alone on an SM": ALONE, "in company: as many blocks as fit": COMPANY}
+    names = {"alone on an SM": ALONE, "as many blocks as fit": TOGETHER}
     for place, (name, look) in enumerate(names.items()):
         at, below = 0.3 * most * place, len(kernels) - 0.05
         axes.barh(below, 0.03 * most, 0.3, at, **look)
@@ -158,6 +158,6 @@ def company(alone: Results, in_company: Results, base: str) -> style.Drawing:
     axes.set_xticks(range(0, round(most) + 1, 10))
     axes.set_title(f"{alone.title}, {kernels[0][0].origin}")
     return figure, (
-        f"Speeds in TFLOP/s, {alone.title}, {kernels[0][0].origin}, one block alone on an SM and in company of as many "
-        f"as fit: {'. '.join(words)}. cuBLAS {cublas[1].tflops:.1f}."
+        f"Speeds in TFLOP/s, {alone.title}, {kernels[0][0].origin}, one block alone on an SM and as many as "
+        f"fit: {'. '.join(words)}. cuBLAS {cublas[1].tflops:.1f}."
     )
