@@ -98,8 +98,8 @@ def as_given(page, cell: str):
 
 
 def printed(name: str, cell: str) -> str:
-    """What a lesson has as printed."""
-    outputs = by_id(name)[cell]["outputs"]
+    """What a lesson has as printed, and not as HTML."""
+    outputs = [each for each in by_id(name)[cell]["outputs"] if "text/html" not in each.get("data", {})]
     return "".join("".join(each.get("text") or each["data"]["text/plain"]) for each in outputs).strip()
 
 

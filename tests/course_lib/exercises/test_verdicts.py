@@ -163,4 +163,4 @@ def test_the_smaller_step_is_that_of_the_first_edge_that_is_not_right():
 def test_every_exercise_on_the_way_has_a_smaller_step():
     texts = [(sources.NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8") for name in LESSONS]
     asked = {name for text in texts for name in re.findall(r'check_exercise\(\\"(\d\d\.\d+)', text)}
-    assert asked == {name for name in exercises() if "" in hints.smaller_steps(name)}
+    assert asked <= {name for name in exercises() if "" in hints.smaller_steps(name)}
