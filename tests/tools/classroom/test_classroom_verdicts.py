@@ -188,7 +188,9 @@ def test_machine_code_comes_of_the_workers_cubin(monkeypatch):
     monkeypatch.setattr(nvrtc, "ELSEWHERE", [partial(judge.disassembled, worker, loop)])
     monkeypatch.setattr(cache, "in_use", lambda: False)
     try:
-        assert nvrtc.machine_code(*asked) == wanted and "FMUL" in wanted.text
+        # a kept text may name the file by where it was compiled
+        text = nvrtc.machine_code(*asked).text.replace('"/kernel.cu"', '"kernel.cu"')
+        assert text == wanted.text.replace('"/kernel.cu"', '"kernel.cu"') and "FMUL" in text
         with pytest.raises(nvrtc.CompileError, match="no_such_name"):
             nvrtc.machine_code("__global__ void k() { no_such_name(); }", (), OPTIONS, "sm_90")
     finally:
