@@ -37,7 +37,7 @@ SITTING = f"notebooks/{LESSON}-2.html"
 
 
 def test_a_figure_loads_what_it_needs_on_top(sitting):
-    assert cell_of(sitting, "d2").count() and run(sitting, "d2").locator("pre span").count() > 20
+    assert run(sitting, "c028").locator("pre span").count() > 20
 
 
 def test_a_prediction_is_written_in_the_page_and_scored(sitting):
