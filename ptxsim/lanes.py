@@ -2,8 +2,8 @@
 
 A parameter `machine` is a whole `Machine` (machine/machine.py); its type says how much of it is used there. Each room
 adds what it brings: `Observed` (observe/counters.py), `Reporting`, `Watched` and `Explained` (races/: hazards.py,
-shadow.py, findings.py), `Scheduler`, `Memories` and `Hopper` (units/: barriers.py, access.py, mbarriers.py). The types
-of what is in a room above say only what is asked of it.
+shadow.py, findings.py), `Synchronising`, `Memories` and `Hopper` (units/: barriers.py, access.py, mbarriers.py). The
+types of what is in a room above say only what is asked of it.
 """
 
 from collections.abc import Mapping

@@ -11,7 +11,7 @@ from ..lanes import Lanes
 from ..observe import events
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Instruction
-from ..units.barriers import ALL, Barrier, Scheduler
+from ..units.barriers import ALL, Barrier, Synchronising
 from ..units.mbarriers import Hopper
 from .registry import Operands, control
 
@@ -32,7 +32,7 @@ def bar(decoder: Operands, ins: Instruction) -> Callable:
     pc = decoder.pc
     resume = resume_at(pc + 1)
 
-    def end(machine: Scheduler) -> None:
+    def end(machine: Synchronising) -> None:
         everyone = machine.idx
         for lanes, number, needed in _groups(machine, ident, count):
             machine.idx = lanes
@@ -94,7 +94,7 @@ def _known(ident: int, count: int) -> int:
     return ident
 
 
-def resume_at(pc: int) -> Callable[[Scheduler, np.ndarray | None], None]:
+def resume_at(pc: int) -> Callable[[Synchronising, np.ndarray | None], None]:
     """What lanes do that waited: they go on at `pc`."""
     return lambda machine, lanes: machine.turns.add(pc, lanes)
 
@@ -106,7 +106,7 @@ def guarded(decoder: Operands, ins: Instruction, end: Callable) -> Callable:
     read = decoder.source(ins.guard, "pred")
     pc = decoder.pc
 
-    def guarded(machine: Scheduler) -> None:
+    def guarded(machine: Synchronising) -> None:
         p, lanes = machine.spread(read(machine)), machine.active()
         if not p.all():
             if p.any() and machine.launch.code.is_barrier(pc):
@@ -128,14 +128,14 @@ def _reduction(decoder: Operands, ins: Instruction) -> Callable:
     kind = next(k for k in ("popc", "and", "or") if ins.opcode.has(k))
     pc = decoder.pc
 
-    def answer(barrier: Barrier, machine: Scheduler, lanes: np.ndarray | None) -> None:
+    def answer(barrier: Barrier, machine: Synchronising, lanes: np.ndarray | None) -> None:
         blocks = machine.block_of[machine.all_lanes(lanes)]
         yes, voters = barrier.yes[blocks], barrier.voters[blocks]
         machine.idx = lanes
         target(machine, {"popc": yes.astype(np.uint32), "and": yes == voters, "or": yes > 0}[kind])
         machine.turns.add(pc + 1, lanes)
 
-    def end(machine: Scheduler) -> None:
+    def end(machine: Synchronising) -> None:
         everyone, votes = machine.active(), predicate(machine)
         for lanes, number, needed in _groups(machine, ident, count):
             barrier = machine.barrier(_known(number, needed))

@@ -8,19 +8,19 @@ from ..ground.memory import Fault, Miss
 from ..ptx.flow import targets_of
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Instruction
-from ..units.barriers import Scheduler
+from ..units.barriers import Synchronising
 from .registry import Operands, control
 
 
 @control("bra")
-def bra(decoder: Operands, ins: Instruction) -> Callable[[Scheduler], None]:
+def bra(decoder: Operands, ins: Instruction) -> Callable[[Synchronising], None]:
     """bra target: the lanes whose guard is true jump, the others go on behind it."""
     target, behind = ins.operands[0].pc, decoder.pc + 1
     if ins.guard is None:
         return lambda machine: machine.turns.add(target, machine.idx)
     read = decoder.source(ins.guard, "pred")
 
-    def end(machine: Scheduler) -> None:
+    def end(machine: Synchronising) -> None:
         taken = read(machine)
         if taken.all():
             machine.turns.add(target, machine.idx)
@@ -44,7 +44,7 @@ def brx(decoder: Operands, ins: Instruction) -> Callable:
             "the targets of brx.idx are the name of a list of labels (.branchtargets)"
         )
 
-    def end(machine: Scheduler) -> None:
+    def end(machine: Synchronising) -> None:
         index, lanes = machine.spread(read(machine)), machine.active()
         beyond = index >= len(targets)
         if beyond.any():
@@ -58,14 +58,14 @@ def brx(decoder: Operands, ins: Instruction) -> Callable:
 
 
 @control("ret")
-def ret(decoder: Operands, ins: Instruction) -> Callable[[Scheduler], None]:
+def ret(decoder: Operands, ins: Instruction) -> Callable[[Synchronising], None]:
     """ret at the end of a kernel: the lanes are done."""
     behind = decoder.pc + 1
     if ins.guard is None:
         return lambda machine: machine.exit(machine.idx)
     read = decoder.source(ins.guard, "pred")
 
-    def end(machine: Scheduler) -> None:
+    def end(machine: Synchronising) -> None:
         done, lanes = machine.spread(read(machine)), machine.active()
         if not done.all():
             machine.turns.add(behind, lanes[~done] if done.any() else machine.idx)
@@ -85,7 +85,7 @@ def exit_(decoder: Operands, ins: Instruction) -> Callable:
 def trap(decoder: Operands, ins: Instruction) -> Callable:
     """trap ends the launch with an error."""
 
-    def end(machine: Scheduler) -> None:
+    def end(machine: Synchronising) -> None:
         words = "the kernel ended itself, with __trap() or by a check of the compiler"
         if machine.launch.needs_all_blocks:
             words += (

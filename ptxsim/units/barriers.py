@@ -60,7 +60,7 @@ class Masked(Waiting):
 Entry = TypeVar("Entry", bound=Waiting)
 
 
-class Scheduler(Explained, Protocol):
+class Synchronising(Explained, Protocol):
     """Who goes on, and who waits for whom."""
 
     turns: Turns
@@ -86,7 +86,7 @@ class Scheduler(Explained, Protocol):
 class Rendezvous(Generic[Entry]):
     """Lanes that wait for each other."""
 
-    def __init__(self, machine: Scheduler) -> None:
+    def __init__(self, machine: Synchronising) -> None:
         self.machine = machine
         self.waiting: list[Entry] = []
 
@@ -108,7 +108,7 @@ class Rendezvous(Generic[Entry]):
 class Barrier(Rendezvous[Waiting]):
     """One of the barriers of a block (PTX ISA, "bar, barrier"), in every resident block."""
 
-    def __init__(self, machine: Scheduler, ident: int) -> None:
+    def __init__(self, machine: Synchronising, ident: int) -> None:
         super().__init__(machine)
         self.ident = ident
         blocks = len(machine.blocks)
@@ -283,7 +283,7 @@ class WarpBarrier(Rendezvous[Masked]):
 class Gathering(Rendezvous[Masked]):
     """Lanes that come together before an instruction of several lanes (`shfl.sync`, `mma.sync`, an aligned barrier)."""
 
-    def __init__(self, machine: Scheduler, pc: int) -> None:
+    def __init__(self, machine: Synchronising, pc: int) -> None:
         super().__init__(machine)
         self.pc = pc
 
@@ -336,11 +336,11 @@ class Gathering(Rendezvous[Masked]):
         mates = alive[np.isin(warpgroup_of(self.machine, alive), here)]
         return np.setdiff1d(mates, self.waiting[0].lanes)
 
-    def _go_on(self, machine: Scheduler, lanes: np.ndarray) -> None:
+    def _go_on(self, machine: Synchronising, lanes: np.ndarray) -> None:
         machine.turns.add(self.pc, lanes)
 
 
-def gathered(machine: Scheduler, lanes: np.ndarray, masks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def gathered(machine: Synchronising, lanes: np.ndarray, masks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For lanes that wait with masks: the group of each (its warp and mask), and whether all lanes are here that the
     mask names and that have not exited, of the whole warpgroup where it says so (bit 32)."""
     warps = machine.warp_of[lanes]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..races.messages import Chain
-from .barriers import Rendezvous, Scheduler, Waiting
+from .barriers import Rendezvous, Synchronising, Waiting
 
 RANK_SHIFT = 24
 MOST_BLOCKS = 16
@@ -40,7 +40,7 @@ class Lent:
 class Clusters:
     """Of one machine: `size` blocks each; 1 where the launch has no clusters."""
 
-    def __init__(self, machine: Scheduler, size: int) -> None:
+    def __init__(self, machine: Synchronising, size: int) -> None:
         self.machine, self.size = machine, size
         # of each block's cluster, among the resident
         self.first_of = np.arange(len(machine.blocks)) // size * size
@@ -174,7 +174,7 @@ class ClusterBarrier(Rendezvous[Waiting]):
 
     Arrays have an entry for each resident cluster."""
 
-    def __init__(self, machine: Scheduler, size: int, made_known: np.ndarray) -> None:
+    def __init__(self, machine: Synchronising, size: int, made_known: np.ndarray) -> None:
         super().__init__(machine)
         self.size, self.made_known = size, made_known
         clusters = -(-len(machine.blocks) // size)

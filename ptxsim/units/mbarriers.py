@@ -16,7 +16,7 @@ from ..ground.work import LANES
 from ..races.messages import BLOCK, CLUSTER, Chain, News
 from .access import Memories
 from .async_math import AsyncMath
-from .barriers import Rendezvous, Scheduler, Waiting
+from .barriers import Rendezvous, Synchronising, Waiting
 from .bulk import BulkCopies, Load
 from .clusters import Clusters
 from .copies import CopyQueue
@@ -74,7 +74,7 @@ def cause_of_deadlock(lacks: list[Lack]) -> str:
     return "missing-arrival" if lacks else ""
 
 
-class Hopper(Memories, Scheduler, Protocol):
+class Hopper(Memories, Synchronising, Protocol):
     """What works besides the lanes, and who waits for it."""
 
     copies: CopyQueue

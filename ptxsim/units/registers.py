@@ -11,7 +11,7 @@ import numpy as np
 
 from ..gpus import REGISTER_UNIT, WARP, WARPGROUP
 from ..ground.memory import Fault
-from .barriers import Rendezvous, Scheduler, Waiting, warpgroup_of
+from .barriers import Rendezvous, Synchronising, Waiting, warpgroup_of
 
 THREADS = WARPGROUP * WARP
 UNIT = REGISTER_UNIT // WARP
@@ -27,7 +27,7 @@ class Request(Waiting):
 class RegisterPool(Rendezvous[Request]):
     """Of every resident block. Only where it is known how many registers a thread has at the launch."""
 
-    def __init__(self, machine: Scheduler) -> None:
+    def __init__(self, machine: Synchronising) -> None:
         super().__init__(machine)
         self.at_launch = machine.launch.registers or 0
         self.held: dict[int, int] = {}  # by warpgroup, registers of a thread, where they are no longer those
