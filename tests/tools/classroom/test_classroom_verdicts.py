@@ -57,11 +57,11 @@ def test_what_only_can_be_gone_through_comes_as_a_list():
 
 def test_a_function_stays_where_it_is():
     asked = []
-    made = sent(
-        lambda a, b: a + b,
+    added, multiplied = sent(
+        [lambda a, b: a + b, lambda a, b: a * b],
         lambda number, arguments: asked.append(arguments) or wire._functions[number](*arguments),
     )
-    assert made(1, 2) == 3 and asked == [(1, 2)]
+    assert (added(3, 4), multiplied(3, 4)) == (7, 12) and asked == [(3, 4), (3, 4)]
 
 
 @pytest.mark.parametrize(
