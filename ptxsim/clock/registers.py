@@ -50,11 +50,16 @@ def uniform(value: Value) -> Value:
     return value
 
 
+def of_lanes(condition: np.ndarray, yes: Value, no: Value) -> np.ndarray:
+    """One of two values for each lane. In a browser NumPy gives Python's numbers 32 bits, and cuts off what is more."""
+    return np.where(condition, *(np.int64(each) if type(each) is int else each for each in (yes, no)))
+
+
 def where(condition: Value, yes: Value, no: Value) -> Value:
     if isinstance(condition, np.ndarray):
         if yes is None or no is None:
             return None
-        return np.where(condition, yes, no)
+        return of_lanes(condition, yes, no)
     if condition is None:
         return None
     return yes if condition else no
@@ -157,7 +162,7 @@ class Registers:
         if guard is not None and operand.kind in ("R", "P"):
             old = kept[number]
             # lanes of which nothing is known are taken to have what the others get
-            value = value if old is None or value is None else np.where(guard, value, old)
+            value = value if old is None or value is None else of_lanes(guard, value, old)
         kept[number] = value
 
     def put64(self, operand: Operand, value: Value, guard: np.ndarray | None) -> None:

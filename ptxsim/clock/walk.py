@@ -20,7 +20,7 @@ from .accesses import Access, Arrived, Asked, AtBarrier, BulkCopied, BulkStored,
 from .arithmetic import HANDLERS
 from .costs import SECTORS
 from .operands import TRUE, ZERO_REGISTER, Decoded, decode
-from .registers import LANES, Constants, Place, Registers, Triple, Value, one
+from .registers import LANES, Constants, Place, Registers, Triple, Value, of_lanes, one
 
 LOCAL = 1 << 34
 """The first sector of local memory here; behind it each warp of a block has its own."""
@@ -249,8 +249,7 @@ class Warp(Registers):
             address = self.address(operand)
             if address is None:
                 raise Untraceable(f"an address depends on data, at line {decoded.instruction.line}")
-            row = np.where(active, address, NO_LANE)
-            rows.append(row)
+            rows.append(of_lanes(active, address, NO_LANE))
         size = 4 * decoded.width
         if name in ("LDSM", "STSM"):
             written = size * WARP if name == "STSM" else 0

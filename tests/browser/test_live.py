@@ -64,6 +64,14 @@ def test_a_break_runs_and_its_lines_are_marked_in_the_kernel(sitting, keep):
     assert sitting.said == [] and sitting.outside == []
 
 
+def test_the_clock_has_numbers_of_64_bits_where_numpy_has_32(sitting):
+    """An address that all lanes have is one number of Python's, and no lane is a very small one."""
+    text = "import numpy as np\nfrom ptxsim.clock.registers import of_lanes\n"
+    write(sitting, "c028", text + "print(of_lanes(np.arange(2) == 0, 1 << 31, -(2**62)).tolist())")
+    assert "[2147483648, -4611686018427387904]" in run(sitting, "c028").inner_text()
+    as_given(sitting, "c028")
+
+
 def test_a_later_cell_shares_what_is_loaded(sitting):
     assert texts(run(sitting, "c040")) == printed(LESSON, "c040")
     assert {*sitting.locator("button.live-run").all_inner_texts()} == {"Run here"}
