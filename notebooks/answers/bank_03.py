@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from course_lib.check.gemm import Gemm
+from course_lib.check.verdict import CheckFailed
 from course_lib.lessons.sources import kernel_source
 from cupy_or_sim import device
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import clean_side_by_side, simulate
 from ptxsim import Report
-from ptxsim.observe.events import Event
+from ptxsim.observe.events import Copy, Event, Load, Work
 
 from .common import (
     checked_gemm,
@@ -26,8 +27,9 @@ from .common import (
     k_tiles_on_their_way,
     kernel_and_numbers,
 )
-from .lesson_03 import demand_overlap
-from .untried import untried
+from .lesson_03 import demand_overlap, math_without_a_copy
+from .loads import touched_before_math
+from .untried import Untried, untried
 
 NOTEBOOK = "exercises/03_double_buffer"
 SMALL = Launch((32, 32, 8), 64)
@@ -122,9 +124,84 @@ def _early(answer: Any) -> None:
     _demand_ahead(kernel)
 
 
+# --------------------------------------------------------------------------- 03.15: sums of rows
+
+COLUMNS = 2
+"""Of its parameters (x, sums, columns)."""
+PIECES, ROWS = (8, 1, 2, 3, MANY), 3
+"""Of a row, and blocks, in the launches that are tried."""
+LONGEST = 4096
+"""Floats of a piece: of longer ones two buffers have no room."""
+
+
+def _row_sums(answer: Any) -> None:
+    """Sums of squares whose next piece is on its way while one is added, whatever the sizes."""
+    kernel, threads, piece = kernel_and_numbers(answer, "the threads of a block", "the floats of a piece")
+    whole = threads % 32 == 0 and 64 <= threads <= 1024
+    demand(whole, f"a block of {threads} threads: take whole warps, from 2 to 32 of them.", "other-threads")
+    some = threads <= piece <= LONGEST
+    text = f"a piece of {piece} floats: take {threads} to {LONGEST:,}, one for each thread and more."
+    demand(some, text, "other-piece")
+    reports = [_sums(kernel, ROWS, threads, pieces * piece) for pieces in PIECES]
+    for pieces, report in zip(PIECES, reports):
+        _demand_next_piece(report.events, pieces, piece)
+    apart = Untried(kernel, threads)
+    for pieces in apart.k_tiles(piece, PIECES, COLUMNS):
+        _sums_beyond(kernel, ROWS, threads, pieces * piece)
+    for rows in apart.blocks({"%ctaid.x": 1.0}, ROWS):
+        _sums_beyond(kernel, rows, threads, piece)
+    waited = touched_before_math(kernel, on_every_way=True)
+    demand(
+        not waited, "the sums are right, but what a plain load brings is used before any math.", "plain-load"
+    )
+
+
+def _sums_beyond(kernel: Any, rows: int, threads: int, columns: int) -> None:
+    """As `_sums`, of a size that the kernel treats apart."""
+    try:
+        _sums(kernel, rows, threads, columns)
+    except CheckFailed as error:
+        raise CheckFailed(str(error), causes=("beyond-a-number",)) from None
+
+
+def _sums(kernel: Any, rows: int, threads: int, columns: int) -> Report:
+    """The report on a launch whose sums are right."""
+    x = np.random.default_rng(3).integers(-9, 10, (rows, columns)).astype(np.float32)
+    sums, expected = np.full(rows, np.nan, np.float32), (x * x).sum(1)
+    steps = MOST_STEPS * (1 + x.size // (32 * threads))
+    report = simulate(kernel, (rows,), (threads,), (x, sums, np.int32(columns)), max_steps=steps)
+    demand_no_hazard(report)
+    wrong = np.flatnonzero(sums != expected)
+    if len(wrong):
+        right = f"is {expected[wrong[0]]:.0f}, and not {sums[wrong[0]]:.0f}"
+        cause = "no-squares" if np.array_equal(sums, x.sum(1)) else "wrong-sums"
+        fail(f"with {rows} x {columns} numbers the sum of row {wrong[0]} {right}.", cause)
+    return report
+
+
+def _demand_next_piece(all_events: list[list[Event]], pieces: int, piece: int) -> None:
+    """Each piece comes once, by all warps, and all add; while one is added, but for the last, the next one comes."""
+    came = [sum(event.bytes for event in mine if isinstance(event, Copy | Load)) for mine in all_events]
+    text = f"the sums are right, but {sum(came) / (4 * piece):.3g} pieces come where a row has {pieces}."
+    demand(sum(came) == 4 * piece * pieces, text, "comes-again")
+    math = [sum(event.fma for event in mine if isinstance(event, Work)) for mine in all_events]
+    demand(sum(math), "the sums are right, but there is no FMA: write `sum += v * v`, in float.", "no-math")
+    for does, parts in ("brings", came), ("adds", math):
+        least = min(range(len(parts)), key=parts.__getitem__)
+        text = f"the sums are right, but warp {least} {does} {parts[least] / sum(parts):.0%} of a row."
+        demand(parts[least] * len(parts) >= 0.5 * sum(parts), text, f"other-share-{does}")
+    for mine, row, fmas in zip(all_events, came, math):
+        without = math_without_a_copy(mine, pieces, fmas / pieces, row / pieces)[:-1]
+        bare = sum(part >= 0.5 * fmas / pieces for part in without)
+        some = f"in {bare} of {pieces - 1} turns " * (bare < pieces - 1)
+        text = f"the sums are right, but {some}nothing is on its way during half of the adds or more."
+        demand(not bare, text, "not-every-turn" if some else "nothing-on-its-way")
+
+
 EXERCISES = {
     "03.11": _four_orders,
     "03.12": _wide_fragments,
     "03.13": _demand_ahead,
     "03.14": _early,
+    "03.15": _row_sums,
 }

@@ -14,9 +14,8 @@ from course_lib.check.problem import Problem
 from course_lib.check.verdict import CheckFailed
 from cupy_or_sim.cupy_on_numpy import RawKernel
 from cupy_or_sim.launch import Launch
-from cupy_or_sim.simulate import compiled, simulate
+from cupy_or_sim.simulate import simulate
 from ptxsim import Report
-from ptxsim.compiler import ENDS, Instruction, read_by, targets_of, written_by
 from ptxsim.observe.events import Arrive, Barrier, Copy, Event, Load, Work
 
 from .common import (
@@ -30,6 +29,7 @@ from .common import (
     fail,
     for_both_counts,
 )
+from .loads import touched_before_math
 
 PIECES = 4  # of 1024 floats, in 02.1
 AHEAD = Launch((64, 64, 16), 256)
@@ -89,7 +89,7 @@ def _one_ahead(kernel: Any) -> None:
         fail(f"the product is right, but of {K_TILES} k-tiles {k_tiles:.0f} are loaded.", "loaded-twice")
     demand_parts(report.events, Load, "loads")
     demand(
-        not _touched_before_math(compiled(kernel).code.program.instructions),
+        not touched_before_math(kernel),
         "the product is right, but in the loop a value that was loaded is used before any math: the math hides nothing "
         "of that load.",
         "nothing-ahead",
@@ -161,49 +161,6 @@ def _watched(kernel: Any, launch: Launch) -> Report:
     if any(hazard.kind == "step-limit" for hazard in report.hazards):
         raise CheckFailed(str(report), report.hazards[-1:])
     return report
-
-
-def _touched_before_math(program: tuple[Instruction, ...]) -> bool:
-    """Whether a load from global memory in a loop has its value used, on some way, before the next FMA. Moving it to
-    another register is no use: the assembler makes one register of both."""
-    loads = [pc for pc, each in enumerate(program) if each.opcode.root == "ld" and each.opcode.has("global")]
-    return any(_in_loop(program, pc) and _touched(program, pc) for pc in loads)
-
-
-def _touched(program: tuple[Instruction, ...], load: int) -> bool:
-    waiting = [(pc, frozenset(written_by(program[load]))) for pc in _next(program, load)]
-    seen = set(waiting)
-    while waiting:
-        pc, held = waiting.pop()
-        each, reads = program[pc], held.intersection(read_by(program[pc]))
-        if each.opcode.root == "fma":
-            continue
-        if reads and each.opcode.root != "mov":
-            return True
-        written = frozenset(written_by(each))
-        held = held | written if reads else held - written
-        ways = {(to, held) for to in _next(program, pc) if held} - seen
-        seen |= ways
-        waiting += ways
-    return False
-
-
-def _in_loop(program: tuple[Instruction, ...], pc: int) -> bool:
-    waiting, seen = _next(program, pc), set()
-    while waiting:
-        at = waiting.pop()
-        if at not in seen:
-            seen.add(at)
-            waiting += _next(program, at)
-    return pc in seen
-
-
-def _next(program: tuple[Instruction, ...], pc: int) -> list[int]:
-    """The instructions that may come after one."""
-    each = program[pc]
-    jumps = targets_of(each)
-    goes_on = each.guard is not None or not (jumps or each.opcode.root in ENDS)
-    return jumps + [pc + 1] * (goes_on and pc + 1 < len(program))
 
 
 def _bytes_of_k_tile(launch: Launch) -> int:

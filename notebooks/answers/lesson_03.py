@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -103,16 +103,21 @@ def _nothing_committed_before_the_last_wait(events: Sequence[Event]) -> bool:
     return leaves and last[1:] == [Wait, Wait] and Commit in last[:1]
 
 
-def _math_without_a_copy(events: Sequence[Event], k_tiles: int, fmas: int) -> list[float]:
-    """FMAs of each k-tile that a warp does while no copy of its own is on its way. `fmas`: of one k-tile."""
-    bare, done = [0.0] * k_tiles, 0.0
+def math_without_a_copy(events: Sequence[Event], k_tiles: int, fmas: float, part: float = inf) -> list[float]:
+    """FMAs of each k-tile that a warp does while nothing of its own is on its way: no copy, and no plain load beyond
+    that k-tile. Of one k-tile: `fmas`, and `part`, the bytes that come by plain loads."""
+    bare, done, loaded = [0.0] * k_tiles, 0.0, 0.0
     for event, groups, current in in_flight(events):
-        left = event.fma if isinstance(event, Work) else 0.0
-        while left:  # work may go on from one k-tile to the next
-            k_tile = min(int(done // fmas), k_tiles - 1)
-            part = min(left, fmas * (k_tile + 1) - done) if k_tile < k_tiles - 1 else left
-            bare[k_tile] += 0.0 if sum(groups) + current else part
-            left, done = left - part, done + part
+        loaded += event.bytes if isinstance(event, Load) else 0.0
+        if not isinstance(event, Work) or not event.fma:
+            continue
+        begin, done = done, done + event.fma
+        for k_tile in range(
+            min(int(begin // fmas), k_tiles - 1), k_tiles
+        ):  # work may go on into the next one
+            end = fmas * (k_tile + 1) if k_tile < k_tiles - 1 else inf
+            ahead = sum(groups) + current or loaded > part * (k_tile + 1)
+            bare[k_tile] += 0.0 if ahead else max(min(done, end) - max(begin, fmas * k_tile), 0.0)
     return bare
 
 
@@ -148,7 +153,7 @@ def demand_overlap(all_events: list[list[Event]], k_tiles: int, launch: Launch, 
         "copied-again",
     )
     for events in all_events:
-        bare = _math_without_a_copy(events, k_tiles, fmas)[:-1]
+        bare = math_without_a_copy(events, k_tiles, fmas)[:-1]
         turns = [turn for turn, without in enumerate(bare) if without >= part * fmas]
         if not turns:
             continue

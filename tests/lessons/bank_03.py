@@ -20,6 +20,19 @@ ISSUE = "        if (k_tile + 1 < k_tiles)\n            issue(k_tile + 1);\n"
 MULTIPLY = "        multiply(k_tile % 2);\n"
 IN_LOOP = "        wait_all();\n" + BARRIER + ISSUE + MULTIPLY
 
+MEET = "        __syncthreads();                              // this piece is complete, the other buffer is free\n"
+NEXT = "        if (piece + 1 < pieces) issue(piece + 1);\n"
+ADD = """        for (int i = threadIdx.x; i < PIECE; i += THREADS) {
+            float v = buffers[piece % 2][i];
+            sum += v * v;
+        }
+"""
+TURNS = f"""    issue(0);
+    for (int piece = 0; piece < pieces; ++piece) {{
+        wait_all();
+{MEET}{NEXT}{ADD}    }}
+"""
+
 RIGHT_ANSWERS = right_answers(
     beside(__file__, "right.txt"),
     **globals(),
@@ -28,4 +41,4 @@ WRONG_ANSWERS = wrong_answers(
     beside(__file__, "wrong.txt"),
     **globals(),
 )
-SOLVED = {"03.11": solved_numbers, "03.14": solved_numbers}
+SOLVED = {"03.11": solved_numbers, "03.14": solved_numbers, "03.15": solved_numbers}
