@@ -8,6 +8,7 @@ and the kernel has something else), "refused", or "crash" (the process ended). T
 environment variable OUT names, else to ../golden. A case that ends the process, or the GPU's context, costs it alone.
 """
 
+import ctypes
 import json
 import os
 import re
@@ -29,25 +30,24 @@ Case = tuple[str, Callable[[ModuleType], str]]
 """A name, and what does it with CuPy or the stand-in and says "arrives" or "misread"; or raises."""
 
 NUMBERS = {
-    **{"int": "int32", "unsigned": "uint32", "long long": "int64", "unsigned long long": "uint64"},
-    **{"short": "int16", "unsigned short": "uint16", "signed char": "int8", "unsigned char": "uint8"},
-    **{"float": "float32", "double": "float64", "bool": "bool", "half": "float16"},
+    "int": "int32",
+    "unsigned": "uint32",
+    "long long": "int64",
+    "unsigned long long": "uint64",
+    "short": "int16",
+    "unsigned short": "uint16",
+    "signed char": "int8",
+    "unsigned char": "uint8",
+    "float": "float32",
+    "double": "float64",
+    "bool": "bool",
+    "half": "float16",
 }
 """Types of parameters, and NumPy's name for the same numbers."""
 DTYPES = (
-    "bool",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float16",
-    "float32",
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128"),
 )
-DTYPES = (*DTYPES, "float64", "complex64", "complex128")
 PAIR = np.dtype({"names": ["a", "n", "d"], "formats": ["f4", "i4", "f8"]}, align=True)
 PACKED = np.dtype([("c", "i1"), ("d", "f8")])
 SEE = """#include <cuda_fp16.h>
@@ -118,71 +118,41 @@ def values() -> Iterator[Case]:
             yield f"{given} for a complex of {kind}", partial(see_complex, kind, given)
 
 
-def _numbers_given() -> dict[str, Callable[[ModuleType], Any]]:
-    found: dict[str, Callable[[ModuleType], Any]] = {}
-    for text in (
-        "True",
-        "False",
-        "0",
-        "5",
-        "-3",
-        "200",
-        "70000",
-        "2**31",
-        "2**32 + 5",
-        "2**63",
-        "2**64",
-        "-2**63 - 1",
-    ):
-        found[text] = partial(lambda text, cp: eval(text), text)
-    for text in (
-        "1.5",
-        "0.0",
-        "float('nan')",
-        "1e300",
-        "2+1j",
-        "None",
-        "'5'",
-        "b'5'",
-        "[5]",
-        "(5,)",
-        "[1, 2]",
-        "{}",
-    ):
-        found[text] = partial(lambda text, cp: eval(text), text)
-    found["Decimal(5)"] = lambda cp: Decimal(5)
-    found["Fraction(5)"] = lambda cp: Fraction(5)
-    found["object()"] = lambda cp: object()
+def _numbers_given() -> Iterator[str]:
+    yield from ("True", "False", "0", "5", "-3", "200", "70000", "2**31", "2**32 + 5", "2**63", "2**64")
+    yield from ("-2**63 - 1", "1.5", "0.0", "float('nan')", "1e300", "2+1j", "None", "'5'", "b'5'", "[5]")
+    yield from ("(5,)", "[1, 2]", "{}", "Decimal(5)", "Fraction(5)", "object()")
     for name in DTYPES:
-        found[f"np.{name}(1)"] = partial(lambda name, cp: np.dtype(name).type(1), name)
+        yield f"np.{name}(1)"
         if np.dtype(name).kind in "if":
-            found[f"np.{name}(-3)"] = partial(lambda name, cp: np.dtype(name).type(-3), name)
+            yield f"np.{name}(-3)"
     for name in ("int32", "int64", "float32", "float64"):
-        found[f"np.array(5, {name})"] = partial(lambda name, cp: np.array(5, name), name)
-        found[f"np.array([5], {name})"] = partial(lambda name, cp: np.array([5], name), name)
-        found[f"cp.array(5, {name})"] = partial(lambda name, cp: cp.array(5, name), name)
-        found[f"cp.array([5], {name})"] = partial(lambda name, cp: cp.array([5], name), name)
-    found["np.array([5, 6], int32)"] = lambda cp: np.array([5, 6], "int32")
-    found["np.longdouble(5)"] = lambda cp: np.longdouble(5)
-    found["np.str_('5')"] = lambda cp: np.str_("5")
-    found["np.bytes_('5')"] = lambda cp: np.bytes_(b"5")
-    found["np.datetime64(5, 's')"] = lambda cp: np.datetime64(5, "s")
-    return found
+        yield from (
+            f"{array}({value}, {name})" for array in ("np.array", "cp.array") for value in ("5", "[5]")
+        )
+    yield from ("np.array([5, 6], int32)", "np.longdouble(5)", "np.str_('5')", "np.bytes_('5')")
+    yield "np.datetime64(5, 's')"
 
 
-NUMBERS_GIVEN = _numbers_given()
+NUMBERS_GIVEN = [*_numbers_given()]
+
+
+def value_of(given: str, cp: ModuleType) -> Any:
+    return eval(
+        given, {"np": np, "cp": cp, "Decimal": Decimal, "Fraction": Fraction, **dict(zip(DTYPES, DTYPES))}
+    )
 
 
 def see(kind: str, given: str, cp: ModuleType) -> str:
     out = cp.zeros(1)
-    launch(kernel_of(cp, SEE.replace("NUMBER", kind), "see"), (1,), (1,), (NUMBERS_GIVEN[given](cp), out))
-    return same(cp, out, [NUMBERS_GIVEN[given](cp)])
+    launch(kernel_of(cp, SEE.replace("NUMBER", kind), "see"), (1,), (1,), (value_of(given, cp), out))
+    return same(cp, out, [value_of(given, cp)])
 
 
 def see_complex(kind: str, given: str, cp: ModuleType) -> str:
     out = cp.zeros(2)
-    launch(kernel_of(cp, COMPLEX.replace("REAL", kind), "see"), (1,), (1,), (NUMBERS_GIVEN[given](cp), out))
-    value = complex(NUMBERS_GIVEN[given](cp))
+    launch(kernel_of(cp, COMPLEX.replace("REAL", kind), "see"), (1,), (1,), (value_of(given, cp), out))
+    value = complex(value_of(given, cp))
     return same(cp, out, [value.real, value.imag])
 
 
@@ -273,32 +243,30 @@ def views() -> Iterator[Case]:
 def pointers() -> Iterator[Case]:
     """What is no array, for a pointer. Nothing is read there."""
     made = {
-        **{"None": None, "0": 0, "1": 1, "0.0": 0.0, "False": False, "np.int64(0)": np.int64(0)},
-        **{
-            "np.uint64(0)": np.uint64(0),
-            "np.int32(0)": np.int32(0),
-            "''": "",
-            "()": (),
-            "np.intp(0)": np.intp(0),
-        },
+        "None": None,
+        "0": 0,
+        "1": 1,
+        "0.0": 0.0,
+        "False": False,
+        "np.int64(0)": np.int64(0),
+        "np.uint64(0)": np.uint64(0),
+        "np.int32(0)": np.int32(0),
+        "''": "",
+        "()": (),
+        "np.intp(0)": np.intp(0),
     }
 
-    def go(given: Any, cp: ModuleType) -> str:
-        one, out = cp.zeros(4, dtype="i4"), cp.full(1, -1, dtype="i4")
-        launch(kernel_of(cp, PLACE, "place"), (1,), (1,), (given, one, out))
-        return "arrives" if int(out[0]) == 0 else "misread"
-
-    def of_array(give: Callable, cp: ModuleType) -> str:
+    def go(give: Callable, want: int, cp: ModuleType) -> str:
         one, out = cp.zeros(4, dtype="i4"), cp.full(1, -1, dtype="i4")
         launch(kernel_of(cp, PLACE, "place"), (1,), (1,), (give(one), one, out))
-        return "arrives" if int(out[0]) == 1 else "misread"
+        return "arrives" if int(out[0]) == want else "misread"
 
     for name, given in made.items():
-        yield f"{name} for a null pointer", partial(go, given)
-    yield "the array for its pointer", partial(of_array, lambda one: one)
-    yield "array.data for its pointer", partial(of_array, lambda one: one.data)
-    yield "array.data.ptr for its pointer", partial(of_array, lambda one: one.data.ptr)
-    yield "np.uintp(array.data.ptr) for its pointer", partial(of_array, lambda one: np.uintp(one.data.ptr))
+        yield f"{name} for a null pointer", partial(go, lambda one, given=given: given, 0)
+    yield "the array for its pointer", partial(go, lambda one: one, 1)
+    yield "array.data for its pointer", partial(go, lambda one: one.data, 1)
+    yield "array.data.ptr for its pointer", partial(go, lambda one: one.data.ptr, 1)
+    yield "np.uintp(array.data.ptr) for its pointer", partial(go, lambda one: np.uintp(one.data.ptr), 1)
 
 
 def counts() -> Iterator[Case]:
@@ -334,35 +302,39 @@ def counts() -> Iterator[Case]:
 
 def sizes() -> Iterator[Case]:
     """Grids and blocks. What arrives is what the kernel has for gridDim and blockDim."""
-    given: dict[str, Any] = {
-        **{"(2,)": (2, 1, 1), "(2, 3)": (2, 3, 1), "(2, 3, 4)": (2, 3, 4), "(2, 3, 4, 5)": None, "()": None},
-        **{
-            "2": (2, 1, 1),
-            "[2]": (2, 1, 1),
-            "[2, 3]": (2, 3, 1),
-            "range(1, 3)": (1, 2, 1),
-            "'2'": None,
-            "None": None,
-        },
-        **{
-            "(np.int32(2),)": (2, 1, 1),
-            "(np.int64(2), np.uint8(3))": (2, 3, 1),
-            "np.array([2, 3])": (2, 3, 1),
-        },
-        **{"(2.0,)": (2, 1, 1), "(2.5,)": None, "(2, 3.0)": (2, 3, 1), "('2',)": None, "(None,)": None},
-        **{
-            "(0,)": None,
-            "(2, 0)": None,
-            "(-1,)": None,
-            "(2, -1)": None,
-            "(True,)": (1, 1, 1),
-            "(2+0j,)": None,
-        },
-        **{"(np.float64(2),)": (2, 1, 1), "(2**31,)": None, "(2**33,)": None, "(2, 2**33)": None},
-        **{"(1, 65536)": (1, 65536, 1), "(1, 1, 65536)": (1, 1, 65536), "(1025,)": (1025, 1, 1)},
-        **{"(1, 1025)": (1, 1025, 1), "(1, 1, 65)": (1, 1, 65), "(32, 33)": (32, 33, 1)},
-        **{"(1024,)": (1024, 1, 1), "(1, 1, 64)": (1, 1, 64), "((2,),)": None, "(np.array(2),)": (2, 1, 1)},
+    given = {
+        "(2,)": (2, 1, 1),
+        "(2, 3)": (2, 3, 1),
+        "(2, 3, 4)": (2, 3, 4),
+        **dict.fromkeys(("(2, 3, 4, 5)", "()")),
+        "2": (2, 1, 1),
+        "[2]": (2, 1, 1),
+        "[2, 3]": (2, 3, 1),
+        "range(1, 3)": (1, 2, 1),
+        **dict.fromkeys(("'2'", "None")),
+        "(np.int32(2),)": (2, 1, 1),
+        "(np.int64(2), np.uint8(3))": (2, 3, 1),
+        "np.array([2, 3])": (2, 3, 1),
+        "(2.0,)": (2, 1, 1),
+        "(2.5,)": None,
+        "(2, 3.0)": (2, 3, 1),
+        **dict.fromkeys(("('2',)", "(None,)", "(0,)", "(2, 0)", "(-1,)", "(2, -1)")),
+        "(True,)": (1, 1, 1),
+        "(2+0j,)": None,
+        "(np.float64(2),)": (2, 1, 1),
+        **dict.fromkeys(("(2**31,)", "(2**33,)", "(2, 2**33)")),
+        "(1, 65536)": (1, 65536, 1),
+        "(1, 1, 65536)": (1, 1, 65536),
+        "(1025,)": (1025, 1, 1),
+        "(1, 1025)": (1, 1025, 1),
+        "(1, 1, 65)": (1, 1, 65),
+        "(32, 33)": (32, 33, 1),
+        "(1024,)": (1024, 1, 1),
+        "(1, 1, 64)": (1, 1, 64),
+        "((2,),)": None,
+        "(np.array(2),)": (2, 1, 1),
     }
+    """{size: what arrives; None where it is to be refused}"""
 
     def go(text: str, want: Any, as_block: bool, cp: ModuleType) -> str:
         size, out = eval(text), cp.full(6, -1, dtype="i4")
@@ -408,29 +380,22 @@ def shared() -> Iterator[Case]:
         return same(cp, out, [count])
 
     texts = (
-        "0",
-        "4",
-        "48 * 1024",
-        "48 * 1024 + 4",
-        "np.int32(64)",
-        "np.int64(64)",
-        "np.uint8(64)",
-        "True",
-        "64.0",
+        *(
+            "0",
+            "4",
+            "48 * 1024",
+            "48 * 1024 + 4",
+            "np.int32(64)",
+            "np.int64(64)",
+            "np.uint8(64)",
+            "True",
+            "64.0",
+        ),
+        *("np.float32(64)", "-1", "'64'", "None", "2**40", "2**64", "np.array(64)", "np.array([64])"),
     )
-    for text in (
-        *texts,
-        "np.float32(64)",
-        "-1",
-        "'64'",
-        "None",
-        "2**40",
-        "2**64",
-        "np.array(64)",
-        "np.array([64])",
-    ):
+    for text in texts:
         yield f"shared_mem {text}", partial(go, text, None)
-    for most in (
+    limits = (
         "64 * 1024",
         "np.int32(65536)",
         "65536.0",
@@ -440,7 +405,8 @@ def shared() -> Iterator[Case]:
         "227 * 1024 + 4",
         "'65536'",
         "None",
-    ):
+    )
+    for most in limits:
         size = "0" if most in ("0", "-1", "'65536'", "None", "65536.0") else "64 * 1024"
         yield f"max_dynamic_shared_size_bytes {most}", partial(go, size, most)
 
@@ -453,98 +419,74 @@ def names() -> Iterator[Case]:
         launch(kernel, (1,), (32,), (x,))
         return same(cp, x, np.full(32, 2))
 
-    def module(cp: ModuleType, **how: Any) -> Any:
-        return cp.RawModule(code=NAMES, **how)
+    templates: dict[str, tuple[Any, str]] = {  # what is named, and what is asked for
+        "template, named": (("twice<float>",), "twice<float>"),
+        "template, by a list": (["twice<float>"], "twice<float>"),
+        "template, by a string": ("twice<float>", "twice<float>"),
+        "template, not named": ((), "twice<float>"),
+        "template, as a RawKernel": (None, "twice<float>"),
+        "template, another than named": (("twice<float>",), "twice<int>"),
+        "template, other spaces": (("twice<float>",), "twice< float >"),
+        "template, wrong type named": (("twice<nothing>",), "twice<nothing>"),
+        "template, by its mangled name": (("twice<float>",), "_Z5twiceIfEvPT_"),
+        'without extern "C", by its name': ((), "plain"),
+        'without extern "C", named': (("plain",), "plain"),
+        'without extern "C", by its mangled name': ((), "_Z5plainPf"),
+        "name that there is not": ((), "nothing"),
+        "name that there is not, of a RawKernel": (None, "nothing"),
+        "empty name": ((), ""),
+    }
 
-    one = ("twice<float>",)
-    yield "template, named", lambda cp: doubled(cp, module(cp, name_expressions=one).get_function(one[0]))
-    yield (
-        "template, by a list",
-        lambda cp: doubled(cp, module(cp, name_expressions=[*one]).get_function(one[0])),
-    )
-    yield (
-        "template, by a string",
-        lambda cp: doubled(cp, module(cp, name_expressions=one[0]).get_function(one[0])),
-    )
-    yield "template, not named", lambda cp: doubled(cp, module(cp).get_function("twice<float>"))
-    yield "template, as a RawKernel", lambda cp: doubled(cp, cp.RawKernel(NAMES, "twice<float>"))
-    yield (
-        "template, another than named",
-        lambda cp: doubled(cp, module(cp, name_expressions=one).get_function("twice<int>")),
-    )
-    yield (
-        "template, other spaces",
-        lambda cp: doubled(cp, module(cp, name_expressions=one).get_function("twice< float >")),
-    )
-    yield (
-        "template, wrong type named",
-        lambda cp: doubled(
-            cp, module(cp, name_expressions=("twice<nothing>",)).get_function("twice<nothing>")
-        ),
-    )
-    yield (
-        "template, by its mangled name",
-        lambda cp: doubled(cp, module(cp, name_expressions=one).get_function("_Z5twiceIfEvPT_")),
-    )
-    yield 'without extern "C", by its name', lambda cp: doubled(cp, module(cp).get_function("plain"))
-    yield (
-        'without extern "C", named',
-        lambda cp: doubled(cp, module(cp, name_expressions=("plain",)).get_function("plain")),
-    )
-    yield (
-        'without extern "C", by its mangled name',
-        lambda cp: doubled(cp, module(cp).get_function("_Z5plainPf")),
-    )
-    yield "name that there is not", lambda cp: doubled(cp, module(cp).get_function("nothing"))
-    yield "name that there is not, of a RawKernel", lambda cp: doubled(cp, cp.RawKernel(NAMES, "nothing"))
-    yield "empty name", lambda cp: doubled(cp, module(cp).get_function(""))
-    for what in (b"from_made", 5, None):
-        yield f"name {what!r}", lambda cp, what=what: doubled(cp, module(cp).get_function(what))
-        yield f"name {what!r} of a RawKernel", lambda cp, what=what: doubled(cp, cp.RawKernel(NAMES, what))
+    def asked(named: Any, name: Any, cp: ModuleType) -> str:
+        """Of a module, or a RawKernel (None)."""
+        if named is None:
+            return doubled(cp, cp.RawKernel(NAMES, name))
+        module = cp.RawModule(code=NAMES, **{"name_expressions": named} if named else {})
+        return doubled(cp, module.get_function(name))
+
+    for what, (named, name) in templates.items():
+        yield what, partial(asked, named, name)
+    for name in (b"from_made", 5, None):
+        yield f"name {name!r}", partial(asked, (), name)
+        yield f"name {name!r} of a RawKernel", partial(asked, None, name)
     plain = 'extern "C" __global__ void plain(float* x) { x[threadIdx.x] += ADD; }'
     options: dict[str, Any] = {
-        **{
-            "a tuple": ("-DADD=1",),
-            "a list": ["-DADD=1"],
-            "a string": "-DADD=1",
-            "None": None,
-            "a set": {"-DADD=1"},
-        },
-        **{
-            "a tuple with bytes": (b"-DADD=1",),
-            "a tuple with a number": ("-DADD=1", 5),
-            "two dashes": ("--define-macro=ADD=1",),
-        },
-        **{
-            "two words": ("-D", "ADD=1"),
-            "unknown to the compiler": ("-DADD=1", "--no-such-option"),
-            "none needed": (),
-        },
-        **{"an architecture": ("-DADD=1", "-arch=sm_90"), "a wrong architecture": ("-DADD=1", "-arch=sm_12")},
-        **{
-            "C++20": ("-DADD=1", "--std=c++20"),
-            "C++99": ("-DADD=1", "--std=c++99"),
-            "fast math": ("-DADD=1", "--use_fast_math"),
-        },
-        **{
-            "line info": ("-DADD=1", "-lineinfo"),
-            "debug": ("-DADD=1", "-G"),
-            "ftz": ("-DADD=1", "--ftz=false"),
-        },
+        "a tuple": ("-DADD=1",),
+        "a list": ["-DADD=1"],
+        "a string": "-DADD=1",
+        "None": None,
+        "a set": {"-DADD=1"},
+        "a tuple with bytes": (b"-DADD=1",),
+        "a tuple with a number": ("-DADD=1", 5),
+        "two dashes": ("--define-macro=ADD=1",),
+        "two words": ("-D", "ADD=1"),
+        "unknown to the compiler": ("-DADD=1", "--no-such-option"),
+        "none needed": (),
+        "an architecture": ("-DADD=1", "-arch=sm_90"),
+        "a wrong architecture": ("-DADD=1", "-arch=sm_12"),
+        "C++20": ("-DADD=1", "--std=c++20"),
+        "C++99": ("-DADD=1", "--std=c++99"),
+        "fast math": ("-DADD=1", "--use_fast_math"),
+        "line info": ("-DADD=1", "-lineinfo"),
+        "debug": ("-DADD=1", "-G"),
+        "ftz": ("-DADD=1", "--ftz=false"),
         "registers": ("-DADD=1", "--maxrregcount=32"),
     }
-    for name, option in options.items():
-        yield (
-            f"options: {name}",
-            lambda cp, option=option: doubled(cp, cp.RawKernel(plain, "plain", options=option)),
-        )
-        yield (
-            f"options of a module: {name}",
-            lambda cp, option=option: doubled(
-                cp, cp.RawModule(code=plain, options=option).get_function("plain")
-            ),
-        )
+
+    def with_options(given: Any, cp: ModuleType) -> str:
+        return doubled(cp, cp.RawKernel(plain, "plain", options=given))
+
+    def module_with_options(given: Any, cp: ModuleType) -> str:
+        return doubled(cp, cp.RawModule(code=plain, options=given).get_function("plain"))
+
+    for name, given in options.items():
+        yield f"options: {name}", partial(with_options, given)
+        yield f"options of a module: {name}", partial(module_with_options, given)
     ready = plain.replace("ADD", "1")
+
+    def of_module(cp: ModuleType, *args: Any, **how: Any) -> Any:
+        return cp.RawModule(*args, **how).get_function("plain")
+
     forms: dict[str, Callable] = {
         "by position": lambda cp: cp.RawKernel(ready, "plain", ()),
         "by keywords": lambda cp: cp.RawKernel(code=ready, name="plain", options=(), backend="nvrtc"),
@@ -558,18 +500,12 @@ def names() -> Iterator[Case]:
         "enable_cooperative_groups": lambda cp: cp.RawKernel(ready, "plain", enable_cooperative_groups=True),
         "jitify=False": lambda cp: cp.RawKernel(ready, "plain", jitify=False),
         "jitify=None": lambda cp: cp.RawKernel(ready, "plain", jitify=None),
-        "module by position": lambda cp: cp.RawModule(ready).get_function("plain"),
-        "module without code": lambda cp: cp.RawModule().get_function("plain"),
-        "module of code and path": lambda cp: cp.RawModule(code=ready, path="x.cubin").get_function("plain"),
-        "module of a path that there is not": lambda cp: cp.RawModule(path="nothing.cubin").get_function(
-            "plain"
-        ),
-        "module, cooperative": lambda cp: cp.RawModule(
-            code=ready, enable_cooperative_groups=True
-        ).get_function("plain"),
-        "module, backend by keyword": lambda cp: cp.RawModule(code=ready, backend="nvrtc").get_function(
-            "plain"
-        ),
+        "module by position": lambda cp: of_module(cp, ready),
+        "module without code": lambda cp: of_module(cp),
+        "module of code and path": lambda cp: of_module(cp, code=ready, path="x.cubin"),
+        "module of a path that there is not": lambda cp: of_module(cp, path="nothing.cubin"),
+        "module, cooperative": lambda cp: of_module(cp, code=ready, enable_cooperative_groups=True),
+        "module, backend by keyword": lambda cp: of_module(cp, code=ready, backend="nvrtc"),
         "module, compiled": lambda cp: compiled(cp.RawModule(code=ready)).get_function("plain"),
         "kernel, compiled": lambda cp: compiled(cp.RawKernel(ready, "plain")),
         "kernel, compiled with log_stream": lambda cp: compiled(
@@ -581,18 +517,8 @@ def names() -> Iterator[Case]:
     for name, form in forms.items():
         yield f"kernel: {name}", lambda cp, form=form: doubled(cp, form(cp))
     has = (
-        "num_regs",
-        "shared_size_bytes",
-        "local_size_bytes",
-        "const_size_bytes",
-        "max_threads_per_block",
-        "ptx_version",
-    )
-    has = (
-        *has,
-        "binary_version",
-        "cache_mode_ca",
-        "max_dynamic_shared_size_bytes",
+        *("num_regs", "shared_size_bytes", "local_size_bytes", "const_size_bytes", "max_threads_per_block"),
+        *("ptx_version", "binary_version", "cache_mode_ca", "max_dynamic_shared_size_bytes"),
         "preferred_shared_memory_carveout",
     )
     for name in has:
@@ -621,38 +547,37 @@ def globals_() -> Iterator[Case]:
     def array(cp: ModuleType, module: Any, name: Any = "table") -> Any:
         return cp.ndarray((4,), "f4", module.get_global(name))
 
-    def assign(cp: ModuleType, module: Any) -> None:
-        array(cp, module)[:] = cp.arange(4, dtype="f4")
-
-    def dots(cp: ModuleType, module: Any) -> None:
-        array(cp, module)[...] = cp.arange(4, dtype="f4")
+    def put(cp: ModuleType, module: Any, at: Any = slice(None), name: Any = "table") -> None:
+        array(cp, module, name)[at] = cp.arange(4, dtype="f4")
 
     def by_keyword(cp: ModuleType, module: Any) -> None:
         cp.ndarray(4, dtype=cp.float32, memptr=module.get_global("table"))[...] = cp.arange(4, dtype="f4")
 
-    def host(cp: ModuleType, module: Any) -> None:
-        array(cp, module).set(np.arange(4, dtype="f4"))
-
     def copied(cp: ModuleType, module: Any) -> None:
         given = np.arange(4, dtype="f4")
-        module.get_global("table").copy_from_host(given.ctypes.data_as(__import__("ctypes").c_void_p), 16)
-
-    def copied_plain(cp: ModuleType, module: Any) -> None:
-        module.get_global("table").copy_from(cp.arange(4, dtype="f4").data, 16)
+        module.get_global("table").copy_from_host(given.ctypes.data_as(ctypes.c_void_p), 16)
 
     def part(cp: ModuleType, module: Any) -> None:
         cp.ndarray((3,), "f4", module.get_global("table") + 4)[...] = cp.arange(1, 4, dtype="f4")
 
     def after(cp: ModuleType, module: Any) -> None:
         module.get_function("lookup")
-        assign(cp, module)
+        put(cp, module)
 
-    def bytes_name(cp: ModuleType, module: Any) -> None:
-        array(cp, module, b"table")[:] = cp.arange(4, dtype="f4")
-
-    ways = {"assigned": assign, "assigned by dots": dots, "ndarray by keywords": by_keyword, "set": host}
-    ways |= {"copy_from_host": copied, "copy_from": copied_plain, "a part": part, "after get_function": after}
-    for name, fill in {**ways, "name as bytes": bytes_name}.items():
+    ways: dict[str, Callable] = {
+        "assigned": put,
+        "assigned by dots": partial(put, at=...),
+        "ndarray by keywords": by_keyword,
+        "set": lambda cp, module: array(cp, module).set(np.arange(4, dtype="f4")),
+        "copy_from_host": copied,
+        "copy_from": lambda cp, module: module.get_global("table").copy_from(
+            cp.arange(4, dtype="f4").data, 16
+        ),
+        "a part": part,
+        "after get_function": after,
+        "name as bytes": partial(put, name=b"table"),
+    }
+    for name, fill in ways.items():
         yield f"get_global: {name}", partial(filled, fill)
 
     def read_back(cp: ModuleType) -> str:
