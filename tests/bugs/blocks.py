@@ -1,17 +1,24 @@
 """Blocks, grids, launches."""
 
-import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 import ptxsim
-from tests.bugs.case import HOPPER, PLAIN, Case, ints, nans
+from tests.bugs.case import HOPPER, PLAIN, Case, ints, nans, told_by
 
 CASES = []
 
 
 def case(*a, **k):
     CASES.append(Case(*a, **k))
+
+
+def one_or_two(size, mended):
+    """An array twice; a second one for the mended form."""
+    x = ints(size, 1, "i4")
+    return x, nans(size, "i4") if mended else x
 
 
 case(
@@ -29,12 +36,11 @@ extern "C" __global__ void k(const int* rounds, int* y, int most) {
     }
     «¦for (int i = rounds[b]; i < most; ++i) grid.sync();»
 }""",
-    3,
-    32,
     lambda m: (np.array([2, 3, 2], "i4"), np.zeros(3, "i4"), np.int32(3)),
     lambda a: [(1, a[0].copy())],
     ("deadlock", "nobody-writes", "step-limit"),
     "g",
+    grid=3,
     cooperative=True,
     words=("blocks 0", "block 0", "ended", "exited", "of 3 blocks"),
     why="all blocks must come to each grid.sync()",
@@ -50,15 +56,13 @@ extern "C" __global__ void k(const float* r, float* r2, float* tau, int n) {
     __syncthreads();
     if (i == 0) { float s = 0; for (int j = 0; j < «n¦(int)blockDim.x»; ++j) s += r2[j]; *tau = s; } //@r
 }""".replace("«if (i < n)»", "if (i < n)"),
-    2,
-    32,
     lambda m: (ints(64, low=0, high=4), nans(64), nans(1), np.int32(64)),
     lambda a: [],
     ("block-conflict", "other-block"),
     "r w",
+    grid=2,
     words=("block",),
     why="CUDA guide: __syncthreads() is of one block",
-    numbers="any",
 )
 
 case(
@@ -69,18 +73,12 @@ extern "C" __global__ void k(const int* in, int* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) out[i] = in[(i + 1) % n]; //@w
 }""",
-    2,
-    32,
-    lambda m: one_or_two(m),
+    lambda m: (*one_or_two(64, m), np.int32(64)),
     lambda a: [(1, np.roll(a[0], -1))],
     ("block-conflict", "read-after-write", "write-after-read"),
     "w",
+    grid=2,
 )
-
-
-def one_or_two(m):
-    x = ints(64, 1, "i4")
-    return (x, nans(64, "i4") if m else x, np.int32(64))
 
 
 case(
@@ -92,19 +90,12 @@ extern "C" __global__ void k(const int* __restrict__ in, int* __restrict__ out) 
     out[i] = in[i] * 2; //@w
     out[i] += in[i]; //@r
 }""",
-    1,
-    32,
-    lambda m: one_or_two32(m),
+    lambda m: one_or_two(32, m),
     lambda a: [(1, a[0] * 3)],
     ("block-conflict", "read-only-cache", "write-after-read", "read-after-write"),
     "r w",
     why="ld.global.nc: the data must be read-only for the whole launch; C: __restrict__ promises it",
 )
-
-
-def one_or_two32(m):
-    x = ints(32, 1, "i4")
-    return (x, nans(32, "i4") if m else x)
 
 
 case(
@@ -123,67 +114,55 @@ extern "C" __global__ void k(const float* x, float* part, float* y, unsigned* ti
         if (last) { float s = 0; for (int i = 0; i < gridDim.x; ++i) s += ((volatile float*)part)[i]; *y = s; }
     }
 }""",
-    4,
-    32,
     lambda m: (ints(128, low=0, high=5), nans(4), np.zeros(1, "f4"), np.zeros(1, "u4")),
     lambda a: [(2, a[0].sum(keepdims=True))],
     ("block-conflict",),
     "t",
+    grid=4,
     words=("atomic",),
     unwanted=("missing there: read, __threadfence(), flag",),
 )  # added after the first run: more fences do not mend a lost update
 
 
+@dataclass
 class Refused:
-    """The faulty launch must be refused with one of the words; the mended one must run clean with the numbers."""
+    """The faulty launch must be refused with one of the words; the mended one must run clean with the numbers. A launch:
+    grid, block, bytes of shared memory."""
 
-    def __init__(
-        self,
-        name,
-        report,
-        source,
-        faulty,
-        mended,
-        args,
-        want,
-        words,
-        options=PLAIN,
-        launch=None,
-        cooperative=False,
-    ):
-        self.__dict__.update(locals())
+    name: str
+    report: str
+    source: str
+    faulty: tuple
+    mended: tuple
+    args: Callable[[], tuple]
+    want: Callable[[tuple], list]
+    words: tuple
+    options: tuple = PLAIN
+    cooperative: bool = False
 
-    def check(self):
-        messages = []
+    def launched(self, grid, block, shared):
+        """(report, whether the numbers are right)"""
+        kernel = ptxsim.compile(self.source, "k", self.options)
+        args = self.args()
+        want = self.want(args)
+        report = ptxsim.launch(kernel, grid, block, args, shared, cooperative=self.cooperative)
+        return report, all(np.array_equal(np.ravel(args[i]), right) for i, right in want)
 
-        def run(grid, block, shared):
-            kernel = ptxsim.compile(self.source, "k", self.options)
-            args = self.args()
-            want = self.want(args)
-            r = ptxsim.launch(kernel, grid, block, args, shared, cooperative=self.cooperative)
-            return r, all(np.array_equal(np.asarray(args[i]).reshape(-1), w) for i, w in want)
-
+    def told(self, messages):
         try:
-            r, right = run(*self.faulty)
-            messages.append(str(r))
-            told = "wrong kind" if r.hazards else "MISSED (ran, numbers %s)" % ("right" if right else "wrong")
-            if any(w in str(r) for w in self.words):
-                told = "found"
-        except (ptxsim.LaunchError, ptxsim.CompileError) as e:
-            messages.append(f"{type(e).__name__}: {e}")
-            told = "found" if any(w in str(e) for w in self.words) else "found, words lack"
-        except Exception:
-            messages.append(traceback.format_exc())
-            told = "crash"
-        try:
-            r, right = run(*self.mended)
-            mended = "clean" if r.ok and right else "FALSE ALARM" if not r.ok else "WRONG NUMBERS"
-            if not r.ok:
-                messages.append("mended: " + str(r))
-        except Exception as e:
-            mended = "REFUSED"
-            messages.append(f"mended: {type(e).__name__}: {e}")
-        return {None: told}, {None: mended}, messages
+            report, right = self.launched(*self.faulty)
+        except (ptxsim.LaunchError, ptxsim.CompileError) as error:
+            messages.append(f"{type(error).__name__}: {error}")
+            return told_by(str(error), self.words)
+        messages.append(str(report))
+        if told_by(str(report), self.words) == "found":
+            return "found"
+        return "wrong kind" if report.hazards else f"MISSED (ran, numbers {'right' if right else 'wrong'})"
+
+    def told_mended(self, messages):
+        report, right = self.launched(*self.mended)
+        messages.append(f"mended: {report}")
+        return ("clean" if right else "WRONG NUMBERS") if report.ok else "FALSE ALARM"
 
 
 FILL = r"""extern "C" __global__ void k(int* y) { if (threadIdx.x == 0 && blockIdx.y + gridDim.y * blockIdx.x < 4) y[blockIdx.y + gridDim.y * blockIdx.x] = 7; }"""
@@ -312,12 +291,11 @@ extern "C" __global__ void k(float* data, int* flag, float* y) {
         y[0] = data[0]; //@r
     }
 }""",
-    2,
-    32,
     lambda m: (np.zeros(1, "f4"), np.zeros(1, "i4"), nans(1)),
     lambda a: [(2, np.full(1, 3, "f4"))],
     ("block-conflict", "read-after-write"),
     "r w",
+    grid=2,
     words=("__threadfence()",),
     why="the fence's scope has to have both threads",
 )
@@ -332,11 +310,9 @@ extern "C" __global__ void k(int* flag, int* y) {
     if (t == 0) { s = 5; __threadfence(); atomicExch(flag, 1); }
     else if (t == 32) { while (atomicAdd(flag, 0) == 0) { } __threadfence(); *y = s; }
 }""",
-    1,
-    64,
     lambda m: (np.zeros(1, "i4"), nans(1, "i4")),
     lambda a: [(1, np.full(1, 5, "i4"))],
-    (),
+    block=64,
     only_mended=True,
 )
 
@@ -352,11 +328,10 @@ extern "C" __global__ void k(const float* x, float* v, unsigned* count, float* y
     __syncthreads();
     y[i] = v[(i + n) % (n * gridDim.x)];
 }""",
-    2,
-    64,
     lambda m: (ints(128), nans(128), np.zeros(1, "u4"), nans(128)),
     lambda a: [(3, np.roll(a[0] * 2, -64))],
-    (),
+    grid=2,
+    block=64,
     only_mended=True,
 )
 
@@ -374,65 +349,48 @@ extern "C" __global__ void k(unsigned* start, volatile unsigned* next) {
         else j = n;
     }
 }""",
-    1,
-    64,
     lambda m: (np.full(4, 0xFFFFFFFF, "u4"), np.full(64, 0xFFFFFFFE, "u4")),
     lambda a: [
         (0, np.arange(4, dtype="u4")),
         (1, np.where(np.arange(64) < 60, np.arange(64) + 4, 0xFFFFFFFF).astype("u4")),
     ],
-    (),
+    block=64,
     only_mended=True,
 )
 
 
+@dataclass
 class Chain:
-    """Launches one behind the other; `dependent` ones may begin before the one before has ended."""
+    """Launches one behind the other, each a source, its arguments' names, and whether it may begin before the one before
+    has ended; up to the first with a finding, which the faulty ones must get of these `kinds`."""
 
-    def __init__(self, name, report, faulty, mended, words):
-        self.name, self.report, self.faulty, self.mended, self.words = name, report, faulty, mended, words
+    name: str
+    report: str
+    faulty: list
+    mended: list
+    kinds: tuple
 
-    def one(self, steps):
-        x, z, y = np.zeros(64, "f4"), np.zeros(64, "f4"), nans(64)
-        said, names = [], {"x": x, "y": y, "z": z}
+    def launched(self, steps, messages):
+        """The last report, and y."""
+        arrays = {"x": np.zeros(64, "f4"), "z": np.zeros(64, "f4"), "y": nans(64)}
         for source, args, dependent in steps:
-            r = ptxsim.launch(
-                ptxsim.compile(source, "k", HOPPER), 2, 32, [names[a] for a in args], dependent=dependent
-            )
-            said.append(str(r))
-            if not r.ok:
-                return r, said, y
-        return r, said, y
+            kernel = ptxsim.compile(source, "k", HOPPER)
+            report = ptxsim.launch(kernel, 2, 32, [arrays[name] for name in args], dependent=dependent)
+            messages.append(str(report))
+            if not report.ok:
+                break
+        return report, arrays["y"]
 
-    def check(self):
-        told, mended, messages = {}, {}, []
-        try:
-            r, said, y = self.one(self.faulty)
-            messages += said
-            told[None] = (
-                "MISSED"
-                if r.ok
-                else "found"
-                if {n for h in r.hazards for n in (h.kind, h.cause)} & set(self.words)
-                else "wrong kind"
-            )
-        except Exception:
-            told[None] = "crash"
-            messages.append(traceback.format_exc())
-        try:
-            r, said, y = self.one(self.mended)
-            messages += said
-            mended[None] = (
-                "clean"
-                if r.ok and np.array_equal(y, np.arange(64) + 1)
-                else "FALSE ALARM"
-                if not r.ok
-                else "WRONG NUMBERS"
-            )
-        except Exception:
-            mended[None] = "CRASH"
-            messages.append(traceback.format_exc())
-        return told, mended, messages
+    def told(self, messages):
+        report, _ = self.launched(self.faulty, messages)
+        names = {name for hazard in report.hazards for name in (hazard.kind, hazard.cause)}
+        return "MISSED" if report.ok else "found" if names & set(self.kinds) else "wrong kind"
+
+    def told_mended(self, messages):
+        report, y = self.launched(self.mended, messages)
+        if not report.ok:
+            return "FALSE ALARM"
+        return "clean" if np.array_equal(y, np.arange(64) + 1) else "WRONG NUMBERS"
 
 
 INDEX = "int i = blockIdx.x * 32 + threadIdx.x;"
@@ -479,10 +437,8 @@ extern "C" __global__ void k(const int* x, int* y) {
     tile.sync();
     y[t] = s[base + 63 - t % 64];
 }""",
-    1,
-    128,
     lambda m: (ints(128, 1, "i4"), nans(128, "i4")),
     lambda a: [(1, a[0].reshape(2, 64)[:, ::-1].reshape(-1))],
-    (),
+    block=128,
     only_mended=True,
 )

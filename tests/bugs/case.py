@@ -19,20 +19,18 @@ class Case:
     report: str
     """repository#number, or a page's title"""
     source: str
-    grid: int | tuple
-    block: int | tuple
     args: Callable[[bool], tuple]
     """Of the form: True is the mended one."""
     want: Callable[[tuple], list]
     """(arguments before the launch) -> [(index, array), ...]"""
-    kinds: tuple
+    kinds: tuple = ()
     """Kinds or causes, one of which the faulty form must get; (): none is asked for, its numbers are wrong."""
     lines: str = ""
     """The marks of lines that may be named; "": any."""
+    grid: int | tuple = 1
+    block: int | tuple = 32
     options: tuple = PLAIN
     shared: int = 0
-    numbers: str = "any"
-    """Of the faulty form: any, or wrong (as on a GPU)."""
     chance: bool = False
     """Whether the fault shows depends on the order of warps or blocks."""
     only_mended: bool = False
@@ -59,6 +57,11 @@ class Case:
             for mark in re.findall(r"//@(\w+)", line):
                 found.setdefault(mark, set()).add(number)
         return found
+
+
+def told_by(text: str, words: tuple) -> str:
+    """Of a text that must have one of these words."""
+    return "found" if any(word in text for word in words) else "found, words lack"
 
 
 def ints(shape, seed=0, dtype="f4", low=-4, high=5):

@@ -1,49 +1,40 @@
 """What CuPy's RawKernel and RawModule do, and what the stand-in says."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 
 from cupy_or_sim import cupy_on_numpy as cp
-from tests.bugs.case import ints, nans
+from tests.bugs.case import ints, nans, told_by
 
 CASES = []
 
 
+@dataclass
 class Trap:
-    """`faulty` must raise an error with one of the words, or (faithful) give what a GPU gives; `mended` must give `want`."""
+    """`faulty` (None: there is none) must raise an error with one of the words; `mended` gives what came and what is
+    right."""
 
-    def __init__(self, name, report, faulty, mended, words, faithful=None):
-        self.name, self.report, self.faulty, self.mended, self.words, self.faithful = (
-            name,
-            report,
-            faulty,
-            mended,
-            words,
-            faithful,
-        )
+    name: str
+    report: str
+    faulty: Callable | None
+    mended: Callable
+    words: tuple
 
-    def check(self):
-        messages = []
-        if self.faulty is None:
-            told = {}
-        else:
-            try:
-                got = self.faulty()
-                told = {
-                    None: "as on GPU"
-                    if self.faithful is not None and np.array_equal(got, self.faithful, equal_nan=True)
-                    else f"MISSED ({np.asarray(got).reshape(-1)[:4]})"
-                }
-            except Exception as e:
-                text = f"{type(e).__name__}: {e}"
-                messages.append(text)
-                told = {None: "found" if any(w in text for w in self.words) else "found, words lack"}
+    def told(self, messages):
+        if not self.faulty:
+            return "as on GPU"
         try:
-            got, want = self.mended()
-            mended = "clean" if np.array_equal(got, want) else f"WRONG NUMBERS {got}"
-        except Exception as e:
-            mended = "REFUSED"
-            messages.append(f"mended: {type(e).__name__}: {e}")
-        return told, {None: mended}, messages
+            got = self.faulty()
+        except Exception as error:
+            messages.append(f"{type(error).__name__}: {error}")
+            return told_by(messages[-1], self.words)
+        return f"MISSED ({np.ravel(got)[:4]})"
+
+    def told_mended(self, messages):
+        got, want = self.mended()
+        return "clean" if np.array_equal(got, want) else f"WRONG NUMBERS {got}"
 
 
 COPY = r"""extern "C" __global__ void k(const float* x, float* y, int n) { int i = threadIdx.x; if (i < n) y[i] = x[i]; }"""

@@ -15,67 +15,58 @@ SCREEN = 14
 
 @dataclass
 class First:
-    """`args` of `python -m ptxsim` end with status `code`; of each group of `wanted` words one stands on the first
-    screen, and none of `unwanted`."""
+    """What is `typed` behind `python -m ptxsim`, a command and a file, ends with status `code`; of each group of `wanted`
+    words one stands on the first screen, and none of `unwanted`."""
 
     name: str
     report: str
-    args: list
+    typed: str
     code: int
     wanted: tuple | list = ()
     unwanted: tuple | list = ()
 
-    def check(self):
-        typed = [sys.executable, "-m", "ptxsim", *map(str, self.args)]
+    def told(self, messages):
+        command, file, *options = self.typed.split()
+        typed = [sys.executable, "-m", "ptxsim", command, str(FILES / file), *options]
         done = subprocess.run(typed, cwd=ROOT, capture_output=True, text=True, timeout=300)
         screen = "\n".join((done.stdout + done.stderr).splitlines()[:SCREEN])
         lacks = [group for group in self.wanted if not any(word in screen for word in group)]
         has = [word for word in self.unwanted if word in screen]
-        told = "found"
+        messages.append(f"{' '.join(typed[3:])}\n{screen}\n  lacks {lacks}, has {has}")
         if done.returncode != self.code:
-            told = f"exit {done.returncode}, not {self.code}"
-        elif lacks or has:
-            told = "words lack" if lacks else "misleading"
-        return {None: told}, {}, [f"{' '.join(typed[3:])}\n{screen}\n  lacks {lacks}, has {has}"]
+            return f"exit {done.returncode}, not {self.code}"
+        return "words lack" if lacks else "misleading" if has else "found"
+
+    def told_mended(self, messages):
+        return "clean"
 
 
 CASES += [
     First(
         "program with main(), given to check: says that `ptxsim run` takes it",
         "PacktPublishing/Learn-CUDA-Programming#2 (book's programs)",
-        ["check", FILES / "whole.cu"],
+        "check whole.cu",
         2,
         [("ptxsim run",), ("reduce<float",)],
     ),
     First(
         "template in a file of a PyTorch extension, no torch here",
         "pytorch extension tutorial files; karpathy/llm.c#439 (own file)",
-        ["check", FILES / "torch_ext.cu"],
+        "check torch_ext.cu",
         2,
         [("relu_kernel<float>",)],
     ),
     First(
         "kernel of a PyTorch extension with `<=`: out of bounds, by line",
         "risc0/risc0#3803, boostorg/compute#772 (tail without a bound)",
-        [
-            "check",
-            FILES / "torch_plain.cu",
-            "--block",
-            "256",
-            "--arg",
-            "float32[200]",
-            "--arg",
-            "float32[200]",
-            "--arg",
-            "int64=200",
-        ],
+        "check torch_plain.cu --block 256 --arg float32[200] --arg float32[200] --arg int64=200",
         1,
         [("torch_plain.cu:7",), ("out-of-bounds",)],
     ),
     First(
         "thrust and <cub/cub.cuh> included, kernel with cub::BlockReduce",
         "NVIDIA/cccl#6035, #5405",
-        ["check", FILES / "thrust.cu", "--block", "64", "--arg", "int32[64]", "--arg", "int32[64]"],
+        "check thrust.cu --block 64 --arg int32[64] --arg int32[64]",
         0,
         [("no hazard", "ptxsim run", "cub/block")],
         ["allocator_traits"],
@@ -83,35 +74,35 @@ CASES += [
     First(
         "the same program by `ptxsim run`",
         "NVIDIA/cccl#6035",
-        ["run", FILES / "thrust.cu"],
+        "run thrust.cu",
         0,
         [("no hazard",)],
     ),
     First(
         "CuTe kernel, cutlass not installed: names the header and how to give its folder",
         "NVlabs/tiny-cuda-nn#132, NVIDIA/cutlass#529",
-        ["check", FILES / "cutlass.cu"],
+        "check cutlass.cu",
         2,
         [("cute/tensor.hpp", "cutlass/gemm/device/gemm.h"), ("-I",)],
     ),
     First(
         "header of one's own beside the file",
         "NVIDIA/cuda-samples#303",
-        ["check", FILES / "local.cu", "--arg", "float32[32]"],
+        "check local.cu --arg float32[32]",
         0,
         [("no hazard",)],
     ),
     First(
         "twenty usual headers in one file",
         "NVIDIA/cuda-samples#303",
-        ["check", FILES / "heads.cu", "--arg", "float32[32]", "--arg", "float32[32]"],
+        "check heads.cu --arg float32[32] --arg float32[32]",
         0,
         [("no hazard",)],
     ),
     First(
         "a .py with a CuPy RawKernel",
         "cupy/cupy#3185 (scripts in threads)",
-        ["check", FILES / "cupy_code.py"],
+        "check cupy_code.py",
         2,
         [("Python",)],
         ['identifier "import"'],
@@ -119,73 +110,58 @@ CASES += [
     First(
         "exercise of a web site: solve() with a launch, barrier in a branch",
         "1bit-MONSTER/1bit-MONSTER#1262, Luce-Org/lucebox#225 (barrier behind a bound)",
-        [
-            "check",
-            FILES / "leet.cu",
-            "--grid",
-            "2,2",
-            "--block",
-            "16,16",
-            "--arg",
-            "float32[20,24]",
-            "--arg",
-            "float32[24,20]",
-            "--arg",
-            "int32=20",
-            "--arg",
-            "int32=24",
-        ],
+        "check leet.cu --grid 2,2 --block 16,16 --arg float32[20,24] --arg float32[24,20] --arg int32=20 --arg int32=24",
         1,
         [("barrier-divergence",), ("leet.cu:8",)],
     ),
-    First("file without a kernel", "(own)", ["check", FILES / "nokernel.cu"], 2, [("no __global__",)]),
-    First("HIP file", "ROCm/rocm-systems#5707 (HIP tests)", ["check", FILES / "hip.cpp"], 2, [("hip",)]),
+    First("file without a kernel", "(own)", "check nokernel.cu", 2, [("no __global__",)]),
+    First("HIP file", "ROCm/rocm-systems#5707 (HIP tests)", "check hip.cpp", 2, [("hip",)]),
     First(
         "tcgen05: refused by name",
         "NVIDIA/cutlass#3316",
-        ["check", FILES / "sm100.cu", "--option=-arch=sm_100a", "--arg", "float32[32]"],
+        "check sm100.cu --option=-arch=sm_100a --arg float32[32]",
         1,
         [("tcgen05",)],
     ),
     First(
         "unsigned i >= 0 going down",
         "(learner's loop) openucx/ucc#100-like; own",
-        ["check", FILES / "trit.cu", "--arg", "uint32[8]", "--arg", "int32=8"],
+        "check trit.cu --arg uint32[8] --arg int32=8",
         1,
         [("below 0",)],
     ),
     First(
         "float sum; never set: some word",
         "tile-ai/tilelang#2936",
-        ["check", FILES / "uninit.cu", "--arg", "float32[8]", "--arg", "float32[32]", "--arg", "int32=8"],
+        "check uninit.cu --arg float32[8] --arg float32[32] --arg int32=8",
         1,
         [("uninitialised", "before its value is set")],
     ),
     First(
         "run: cooperative launch too large",
         "cupy/cupy#8778",
-        ["run", FILES / "coop.cu"],
+        "run coop.cu",
         1,
         [("TooLarge",), ("132",)],
     ),
     First(
         "run: cudaMemcpy of 8 of 12 bytes, last word read",
         "NVIDIA/cudf#8873",
-        ["run", FILES / "mask.cu", "-D", "BYTES=8"],
+        "run mask.cu -D BYTES=8",
         1,
         [("uninitialised-read",)],
     ),
     First(
         "run: cudaMemcpy of 9 of 12 bytes, all but the first byte of the last word masked out: legal",
         "NVIDIA/cudf#8873",
-        ["run", FILES / "mask.cu", "-D", "BYTES=9"],
+        "run mask.cu -D BYTES=9",
         0,
         [("no hazard found",)],
     ),
     First(
         "directory / missing file: words of the tool's own",
         "(own)",
-        ["check", FILES / "missing.cu"],
+        "check missing.cu",
         2,
         [("missing.cu",)],
         ["Errno"],

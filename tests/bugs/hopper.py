@@ -1,9 +1,12 @@
 """mbarriers, the copy engine, wgmma, clusters."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 
 import ptxsim
-from tests.bugs.case import BULK, HOPPER, Case, ints, nans
+from tests.bugs.case import BULK, HOPPER, Case, ints, nans, told_by
 
 CASES = []
 
@@ -56,12 +59,11 @@ extern "C" __global__ void k(const float* x, float* y) {
     }
     y[t] = sum;
 }""",
-    1,
-    128,
     lambda m: (ints((4, 128)), nans(128)),
     lambda a: [(1, a[0].reshape(4, 128).sum(0)[::-1].astype("f4"))],
     ("phase-not-awaited", "unwaited-copy"),
     "r",
+    block=128,
     words=("parity",),
 )  # before the first run: ("parity", "phase"); "Wait for the phase of its mbarrier" matched, with the wait one line above
 
@@ -83,12 +85,11 @@ extern "C" __global__ void k(const float* x, float* y) {
     __syncthreads();
     y[t] = u.scratch[t % 4]; //@r
 }""",
-    1,
-    128,
     lambda m: (ints(128), nans(128)),
     lambda a: [(1, np.tile(a[0][:4], 32))],
     ("mbarrier-as-data", "mbarrier"),
     "s r",
+    block=128,
     words=("inval",),
 )
 
@@ -114,12 +115,11 @@ extern "C" __global__ void k(const float* x, const int* use, float* y, int n) {
     }
     y[t] = sum;
 }""",
-    1,
-    128,
     lambda m: (ints((4, 128)), np.array([1, 0, 1, 1], "i4"), nans(128), np.int32(4)),
     lambda a: [(2, (a[0] * a[1][:, None]).sum(0)[::-1].astype("f4"))],
     ("missing-arrival", "deadlock", "missing-arrivals-and-bytes"),
     "w",
+    block=128,
     words=("arriv",),
 )
 
@@ -142,11 +142,9 @@ extern "C" __global__ void k(const float4* x, float* y) {
     MMA_COMMIT(); MMA_WAIT(0);
     PUT(y, d, t);
 }""",
-    1,
-    128,
     lambda m: (tiles(1)[0].view("f4").reshape(-1), nans(512)),
     lambda a: [(1, tiles(1)[1])],
-    (),
+    block=128,
     shared=144 * 16,
     only_mended=True,
 )
@@ -168,12 +166,11 @@ extern "C" __global__ void k(const float4* x, float* y, int n) {
     MMA_COMMIT(); MMA_WAIT(0);
     PUT(y, d, t);
 }""",
-    1,
-    128,
     lambda m: (tiles(3)[0].view("f4").reshape(-1), nans(512), np.int32(3)),
     lambda a: [(1, tiles(3)[1])],
     ("sums-not-set", "uninitialised-read"),
     "m",
+    block=128,
 )
 
 
@@ -198,8 +195,6 @@ extern "C" __global__ void k(const __grid_constant__ Map m, float* y) {
     wait(&full, 0); //@w
     for (int i = t; i < 256; i += 32) y[i] = buf[i];
 }""",
-    1,
-    32,
     lambda m: (ptxsim.TensorMap(ints((20, 32)), (8, 32)), nans(256)),
     lambda a: [(1, np.concatenate([ints((20, 32))[15:].reshape(-1), np.zeros(96, "f4")]))],
     ("mbarrier", "deadlock", "missing-bytes", "too-many-bytes", "unwaited-copy"),
@@ -224,8 +219,6 @@ extern "C" __global__ void k(const __grid_constant__ Map m, Map* copy, float* y)
     wait(&full, 0);
     for (int i = t; i < 256; i += 32) y[i] = buf[i];
 }""",
-    1,
-    32,
     lambda m: (ptxsim.TensorMap(ints((20, 32)), (8, 32)), np.zeros(128, "u1"), nans(256)),
     lambda a: [(2, ints((20, 32))[:8].reshape(-1))],
     ("missing-proxy-fence", "unsupported-instruction"),
@@ -253,11 +246,8 @@ extern "C" __global__ void k(const __grid_constant__ Map m, Map* copy, float* y)
     wait(&full, 0);
     for (int i = t; i < 256; i += 32) y[i] = buf[i];
 }""",
-    1,
-    32,
     lambda m: (ptxsim.TensorMap(ints((20, 32)), (8, 32)), np.zeros(128, "u1"), nans(256)),
     lambda a: [(2, ints((20, 32))[:8].reshape(-1))],
-    (),
     only_mended=True,
 )
 
@@ -278,37 +268,34 @@ extern "C" __global__ void k(const float4* x, float* y, int n) {
     MMA_WAIT(0);
     PUT(y, d, t);
 }""",
-    1,
-    128,
     lambda m: (tiles(1)[0].view("f4").reshape(-1), nans(512), np.int32(1)),
     lambda a: [(1, tiles(1)[1])],
-    (),
+    block=128,
     only_mended=True,
 )
 
 
+@dataclass
 class MapRefused:
-    def __init__(self, name, report, make, good, words):
-        self.name, self.report, self.make, self.good, self.words = name, report, make, good, words
+    """`faulty` makes a map that must be refused with one of the words; that of `mended` is right."""
 
-    def check(self):
-        messages = []
+    name: str
+    report: str
+    faulty: Callable
+    mended: Callable
+    words: tuple
+
+    def told(self, messages):
         try:
-            self.make()
-            told = "MISSED"
-        except ValueError as e:
-            messages.append(str(e))
-            told = "found" if any(w in str(e) for w in self.words) else "found, words lack"
-        except Exception as e:
-            messages.append(repr(e))
-            told = "crash"
-        try:
-            self.good()
-            mended = "clean"
-        except Exception as e:
-            messages.append(repr(e))
-            mended = "REFUSED"
-        return {None: told}, {None: mended}, messages
+            self.faulty()
+        except ValueError as error:
+            messages.append(str(error))
+            return told_by(str(error), self.words)
+        return "MISSED"
+
+    def told_mended(self, messages):
+        self.mended()
+        return "clean"
 
 
 def zeros(shape, dtype="f2"):
@@ -353,12 +340,11 @@ extern "C" __global__ void k(const float* x, float* y) {
     wait(&full, 0);
     if (t < 63) y[t] = buf[t];
 }""",
-    1,
-    64,
     lambda m: (ints(64), nans(63)),
     lambda a: [(1, a[0][:63])],
     ("misaligned",),
     "l",
+    block=64,
     words=("16",),
 )
 
@@ -376,12 +362,11 @@ extern "C" __global__ void k(const float* x, float* y) {
     wait(&full, 0);
     y[t] = buf[t];
 }""",
-    1,
-    64,
     lambda m: (ints(72), nans(64)),
     lambda a: [(1, a[0][4:68])],
     ("misaligned",),
     "l",
+    block=64,
     words=("16",),
 )
 
@@ -403,12 +388,11 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) k(float* g, float* y) {
     }
     CLUSTER();
 }""",
-    2,
-    32,
     lambda m: (np.zeros(32, "f4"), nans(32)),
     lambda a: [(1, np.arange(32, 0, -1, dtype="f4"))],
     ("block-conflict", "read-after-write"),
     "r w",
+    grid=2,
 )
 
 case(
@@ -426,10 +410,10 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) k(const float* x, float* y)
     y[blockIdx.x * 64 + t] = buf[t];
     CLUSTER();
 }""",
-    2,
-    64,
     lambda m: (ints(64), nans(128)),
     lambda a: [(1, np.tile(a[0], 2))],
     ("out-of-bounds", "no-such-block", "deadlock"),
     "l w",
+    grid=2,
+    block=64,
 )

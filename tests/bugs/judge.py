@@ -19,34 +19,38 @@ Told = dict[int | None, str]
 
 
 def judged(case) -> tuple[bool, str]:
-    """Whether all is told as it should be, and what was told, for who wants to know why not."""
-    told, mended, messages = case.check() if hasattr(case, "check") else in_all_orders(case)
+    """Whether all is told as it should be, and what was told, for who wants to know why not. What is no `Case` has two
+    methods, `told` and `told_mended`, which get a list for messages and say what a `Case` gets in one order."""
+    messages: list[str] = []
+    if isinstance(case, Case):
+        told, mended = in_all_orders(case, messages)
+    else:
+        told, mended = ({None: _guarded(form, messages)} for form in (case.told, case.told_mended))
     forms = set(told.values())
     good = forms <= GOOD or (getattr(case, "chance", False) and "found" in forms <= BY_CHANCE)
     words = f"faulty: {_short(told)}; mended: {_short(mended)}"
     return good and set(mended.values()) <= {"clean"}, "\n".join([words, *messages])
 
 
-def in_all_orders(case: Case) -> tuple[Told, Told, list[str]]:
-    """Both forms in each order; and what was said."""
+def in_all_orders(case: Case, messages: list[str]) -> tuple[Told, Told]:
+    """Both forms in each order."""
     told: Told = {}
     mended: Told = {}
-    messages: list[str] = []
     for seed in one_in(3, ORDERS):
         if not case.only_mended:
             told[seed] = _guarded(_faulty, case, seed, messages)
         mended[seed] = _guarded(_mended, case, seed, messages)
-    return told, mended, messages
+    return told, mended
 
 
-def _guarded(form, case, seed, messages) -> str:
+def _guarded(form, *given) -> str:
     try:
-        return form(case, seed, messages)
+        return form(*given)
     except (ptxsim.LaunchError, ptxsim.CompileError) as error:
-        messages.append(f"refused: {error}")
+        given[-1].append(f"refused: {error}")
         return "refused"
     except Exception:
-        messages.append(traceback.format_exc())
+        given[-1].append(traceback.format_exc())
         return "crash"
 
 

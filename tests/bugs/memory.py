@@ -20,8 +20,6 @@ extern "C" __global__ void k(const __half* x, __half* out, int n) {
     int i = threadIdx.x;
     «if (i < n / 2) atomicAdd((__half2*)out, __halves2half2(x[2 * i], x[2 * i + 1]));¦if (i < n / 2) { atomicAdd(out, x[2 * i]); atomicAdd(out, x[2 * i + 1]); }» //@a
 }""",
-    1,
-    32,
     lambda m: (np.ones(64, "f2"), np.zeros(1, "f2"), np.int32(64)),
     lambda a: [(1, np.array([64], "f2"))],
     ("out-of-bounds",),
@@ -40,8 +38,6 @@ extern "C" __global__ void k(unsigned short* y, int n) {
     do { was = old; unsigned short v = (was >> shift) + 1; old = atomicCAS(word, was, (was & ~(0xffffu << shift)) | (unsigned)v << shift); } while (old != was); //@b¦unsigned short old = *(volatile unsigned short*)&y[i], was;
     do { was = old; old = atomicCAS(&y[i], was, (unsigned short)(was + 1)); } while (old != was);»
 }""",
-    1,
-    32,
     lambda m: (np.arange(7, dtype="u2"), np.int32(7)),
     lambda a: [(0, np.arange(1, 8, dtype="u2"))],
     ("out-of-bounds",),
@@ -56,12 +52,11 @@ case(
 extern "C" __global__ void k(float* y, int off) {
     atomicAdd((float4*)(y + off), make_float4(1, 2, 3, 4)); //@a
 }""",
-    1,
-    1,
     lambda m: (np.zeros(12, "f4"), np.int32(4 if m else 5)),
     lambda a: [(0, np.r_[np.zeros(4), 1, 2, 3, 4, np.zeros(4)].astype("f4"))],
     ("misaligned",),
     "a",
+    block=1,
     options=HOPPER,
 )
 
@@ -74,12 +69,11 @@ extern "C" __global__ void k(float* y, const int* tokens, int heads, int stride)
     unsigned at = «token * heads * stride¦blockIdx.x * stride»; //@i
     y[at + threadIdx.x] = blockIdx.x; //@w
 }""",
-    2,
-    32,
     lambda m: (nans(64), np.array([0, 1048576], "i4"), np.int32(32), np.int32(128 if not m else 32)),
     lambda a: [(0, np.repeat([0, 1], 32).astype("f4"))],
     ("block-conflict", "out-of-bounds"),
     "w",
+    grid=2,
     words=("overflow", "32 bits", "2^32", "wrap"),
     why="2^20 * 32 * 128 = 2^32: in range, and wrong",
 )
@@ -92,12 +86,12 @@ extern "C" __global__ void k(int* y, int n) {
     «unsigned short¦int» i = blockIdx.x * blockDim.x + threadIdx.x;
     if (blockIdx.x * blockDim.x + threadIdx.x < n) y[i] = blockIdx.x; //@w
 }""",
-    65,
-    1024,
     lambda m: (nans(66560, "i4"), np.int32(66560)),
     lambda a: [(0, (np.arange(66560) // 1024).astype("i4"))],
     ("block-conflict", "write-after-write"),
     "w",
+    grid=65,
+    block=1024,
 )
 
 case(
@@ -111,8 +105,6 @@ extern "C" __global__ void k(const unsigned* a, const unsigned* b, float* y) {
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a[t]), "r"(a[t + 32]), "r"(a[t + 64]), "r"(a[t + 96]), "r"(b[t]), "r"(b[t + 32])); //@n
     for (int i = 0; i < 4; ++i) y[t * 4 + i] = c[i]; //@y
 }""",
-    1,
-    32,
     lambda m: (np.full(128, 0x3C003C00, "u4"), np.full(64, 0x3C003C00, "u4"), nans(128)),
     lambda a: [(2, np.full(128, 16, "f4"))],
     ("uninitialised-read", "sums-not-set"),
@@ -135,12 +127,11 @@ extern "C" __global__ void k(const float* x, float* y, unsigned n) {
     }
     y[threadIdx.x] = sum;
 }""",
-    1,
-    1,
     lambda m: (ints(1, low=1, high=9), nans(1), np.uint32(1)),
     lambda a: [(1, a[0].copy())],
     ("out-of-bounds",),
     "r",
+    block=1,
 )
 
 case(
@@ -160,12 +151,12 @@ extern "C" __global__ void k(const float* A, const float* B, float* C, int M, in
     }
     if (row < M) C[row * N + col] = sum;
 }""",
-    (1, 2),
-    (16, 16),
     lambda m: (ints((20, 32)), ints((32, 16), 1), nans((20, 16)), np.int32(20), np.int32(16), np.int32(32)),
     lambda a: [(2, (a[0] @ a[1]).reshape(-1))],
     ("out-of-bounds",),
     "a",
+    grid=(1, 2),
+    block=(16, 16),
 )
 
 case(
@@ -180,8 +171,6 @@ extern "C" __global__ void k(const int* x, int* y) {
     for (int i = 0; i < 4; ++i) s += best[(i * x[1]) % 4];
     y[t] = s;
 }""",
-    1,
-    32,
     lambda m: (np.arange(1, 33, dtype="i4"), nans(32, "i4")),
     lambda a: [(1, np.array([sum(a[0][(t + (i * 2) % 4) % 32] for i in range(4)) for t in range(32)], "i4"))],
     ("out-of-bounds", "beyond-local-array"),
@@ -200,8 +189,6 @@ extern "C" __global__ void k(const int* x, int* y) {
     __syncthreads();
     y[t] = s[t * 4];
 }""",
-    1,
-    32,
     lambda m: (np.arange(140, dtype="i4"), nans(32, "i4")),
     lambda a: [(1, np.arange(4, 132, 4, dtype="i4"))],
     ("misaligned",),
@@ -229,8 +216,6 @@ for name, offset, ldm in (("rows 20 halfs apart (ldm must be a multiple of 8)", 
         "wmma::load_matrix_sync: " + name,
         "forums.developer.nvidia.com 306589 (quotes the guide's rule), halo-box/llama.cpp#14 (the same rule in Vulkan)",
         WMMA.replace("OFFSET", offset).replace("LDM", ldm),
-        1,
-        32,
         lambda m: (np.ones(1024, "f2"), nans(256)),
         lambda a: [(1, np.full(256, 16, "f4"))],
         ("misaligned",),

@@ -31,12 +31,11 @@ extern "C" __global__ void k(const int* x, int* y, int n) {
         «¦__syncthreads();»
     }
 }""",
-    1,
-    128,
     lambda m: (ints(512, dtype="i4", low=0, high=9), nans(512, "i4"), np.int32(512)),
     lambda a: [(1, (np.cumsum(a[0]) - a[0]).astype("i4"))],
     RACE,
     "s",
+    block=128,
     words=("__syncthreads()",),
     why="CUB: __syncthreads() before temporary storage is used again",
 )
@@ -58,12 +57,11 @@ extern "C" __global__ void k(const int* x, int* y) {
     }
     y[i * 16 + j] = s[i][j];
 }""",
-    1,
-    (16, 16),
     lambda m: (fw(), nans(256, "i4")),
     lambda a: [(1, shortest(a[0]))],
     (*RACE,),
     "r w",
+    block=(16, 16),
     why="CUDA guide, __syncthreads()",
 )
 
@@ -97,12 +95,11 @@ extern "C" __global__ void k(const float4* x, float* y) {
     for (int w = 0; w < 4; ++w) sum += state[w * 128 + t]; //@r
     y[t] = sum;
 }""",
-    1,
-    128,
     lambda m: (ints(512), nans(128)),
     lambda a: [(1, a[0].reshape(4, 128).sum(0).astype("f4"))],
     ("unwaited-copy", "read-after-write", "no-wait"),
     "r",
+    block=128,
     words=("__syncthreads()", "barrier"),
     why="CUDA guide, pipeline primitives: the wait is the thread's own",
 )
@@ -123,12 +120,11 @@ extern "C" __global__ void k(const float* x, float* y) {
     __syncthreads();
     y[t] = shared[threadIdx.y];
 }""",
-    1,
-    (32, 2),
     lambda m: (ints(64), nans(64)),
     lambda a: [(1, (np.repeat([0, 1], 32) + a[0].sum()).astype("f4"))],
     ("write-after-read",),
     "w",
+    block=(32, 2),
 )
 
 case(
@@ -147,12 +143,11 @@ extern "C" __global__ void k(const float* x, float* y) {
     }
     y[i] = s[i];
 }""",
-    1,
-    64,
     lambda m: (ints(64), nans(64)),
     lambda a: [(1, np.cumsum(a[0]).astype("f4"))],
     RACE,
     "w",
+    block=64,
 )
 
 case(
@@ -174,12 +169,11 @@ extern "C" __global__ void k(const double* x, int* y, int n) {
     }
     if (t == 0) *y = index[0];
 }""",
-    1,
-    34,
     lambda m: (ints(8, 3, "f8", 0, 99), nans(1, "i4"), np.int32(8)),
     lambda a: [(1, np.array([a[0].argmin()], "i4"))],
     ("write-after-write", "read-after-write", "write-after-read", "out-of-bounds"),
     "w v r",
+    block=34,
     shared=34 * 8 + 36 * 4,
 )
 
@@ -197,8 +191,6 @@ extern "C" __global__ void k(const int* x, int* y) {
     __syncthreads();
     y[t] = bmem[t]; y[t + 32] = next[t]; //@r
 }""",
-    1,
-    32,
     lambda m: (ints(32, 1, "i4", 10, 99), nans(64, "i4")),
     lambda a: [(1, past(a[0]))],
     ("out-of-bounds", "beyond-shared-memory"),
@@ -235,12 +227,11 @@ extern "C" __global__ void k(int* x) {
     }
     x[t] = a[t + 1];
 }""",
-    1,
-    64,
     lambda m: (ints(64, 2, "i4", 0, 50),),
     lambda a: [(0, np.maximum.accumulate(a[0]).astype("i4"))],
     (*RACE, "barrier-divergence", "deadlock"),
     "r w",
+    block=64,
 )
 
 case(
@@ -261,12 +252,11 @@ extern "C" __global__ void k(const int* x, int* y) {
     }
     y[t] = count;
 }""",
-    1,
-    64,
     lambda m: (np.cumsum(ints(64, 4, "i4", 0, 6)).astype("i4"), nans(64, "i4")),
     lambda a: [(1, searched(a[0]))],
     RACE,
     "r w",
+    block=64,
 )
 
 
@@ -302,8 +292,6 @@ extern "C" __global__ void k(const float* x, float* y, int rows, int n) {
         «¦__syncthreads();»
     }
 }""",
-    1,
-    32,
     lambda m: (ints(20), nans(4), np.int32(4), np.int32(5)),
     lambda a: [(1, a[0].reshape(4, 5).sum(1).astype("f4"))],
     (*RACE, "write-after-write"),
@@ -323,13 +311,10 @@ extern "C" __global__ void k(const int* x, int* y) {
     __syncwarp();
     y[t] = s[t];
 }""",
-    1,
-    32,
     lambda m: (ints(32, 1, "i4"), nans(32, "i4")),
     lambda a: [(1, np.full(32, a[0][0], "i4"))],
     RACE,
     "w",
-    numbers="any",
     why="racecheck reports it; ptxsim's page says that the same value is no race between WRITERS; here a writer and readers",
 )
 
@@ -344,12 +329,11 @@ extern "C" __global__ void k(float* y) {
     «¦__syncthreads();»
     y[t] = t >= 32 ? s[t - 32] : s[t]; //@r
 }""",
-    1,
-    64,
     lambda m: (nans(64),),
     lambda a: [(0, (np.arange(64) % 32).astype("f4"))],
     RACE,
     "r w",
+    block=64,
 )
 
 case(
@@ -365,12 +349,9 @@ extern "C" __global__ void k(const float* x, float* y) {
     __syncthreads();
     if (t == 0) { float s = 0; for (int i = 0; i < «n / 32¦(n + 31) / 32»; ++i) s += part[i]; *y = s; }
 }""",
-    1,
-    180,
     lambda m: (ints(180, low=1, high=9), nans(1)),
     lambda a: [(1, a[0].sum(keepdims=True))],
-    (),
-    numbers="wrong",
+    block=180,
     why="nothing is illegal: numbers alone",
     words=(),
 )
@@ -396,12 +377,11 @@ extern "C" __global__ void k(const float* x, float* y) {
     }
     if (t == 0) *y = b[0];
 }""",
-    1,
-    3,
     lambda m: (ints(3), nans(1)),
     lambda a: [(1, a[0].sum(keepdims=True))],
     (*RACE, "write-after-write"),
     "w r",
+    block=3,
     why="threads that have nothing to add write b[t - half] += 0 where others read",
 )
 
@@ -419,11 +399,8 @@ extern "C" __global__ void k(const int* x, int* y) {
     __syncthreads();
     y[t] = out[31 - t].flag ? out[31 - t].n : -1;
 }""",
-    1,
-    32,
     lambda m: (ints(32, 1, "i4"), nans(32, "i4")),
     lambda a: [(1, np.where(np.arange(32) % 2, a[0], -1).astype("i4"))],
-    (),
     only_mended=True,
 )
 
@@ -438,8 +415,6 @@ extern "C" __global__ void k(unsigned* y, int n) {
     __syncthreads();
     y[t] = ((unsigned*)s)[31 - t]; //@r
 }""",
-    1,
-    32,
     lambda m: (nans(32, "u4"), np.int32(1)),
     lambda a: [(0, np.full(32, 0x04030201, "u4"))],
     ("uninitialised-read",),
@@ -459,12 +434,11 @@ for name, split in (("in two lines", " //@b\n    "), ("in one line (or by one ma
         "__syncthreads() in both arms of an if of even and odd lanes, " + name,
         "tedmoskovitz.github.io, notes on PMPP chapter 4",
         PMPP.replace("SPLIT", split),
-        1,
-        64,
         lambda m: (ints(64, 1, "i4"), nans(64, "i4")),
         lambda a: [(1, np.where(np.arange(64) % 2, -a[0][::-1], a[0][::-1]).astype("i4"))],
         ("barrier-divergence", "different-barriers"),
         "b",
+        block=64,
     )
 
 NO_BARRIER = ("A __syncthreads() is missing", "A __syncwarp() is missing")
@@ -480,12 +454,11 @@ extern "C" __global__ void k(int* y) {
     __syncthreads();
     y[threadIdx.x] = s;
 }""",
-    1,
-    64,
     lambda m: (nans(64, "i4"),),
     lambda a: [(0, np.full(64, 64, "i4"))],
     (*RACE, "write-after-write"),
     "a",
+    block=64,
     words=("atomic",),
     unwanted=NO_BARRIER,
     why="a barrier does not mend a lost update",

@@ -23,8 +23,6 @@ extern "C" __global__ void k(const int* x, int* y, int n) {
         if (t == 0) *y = v;
     }
 }""",
-    1,
-    32,
     lambda m: (ints(32, 1, "i4"), nans(1, "i4"), np.int32(4)),
     lambda a: [(1, a[0][:4].sum(keepdims=True).astype("i4"))],
     ("absent-lane", "warp-mask"),
@@ -41,12 +39,11 @@ extern "C" __global__ void k(int* y) {
     int warp = __shfl_sync(«0x1f¦0xffffffff», t / 32, 0); //@s
     y[t] = warp;
 }""",
-    1,
-    64,
     lambda m: (nans(64, "i4"),),
     lambda a: [(0, np.repeat([0, 1], 32).astype("i4"))],
     ("warp-mask", "not-in-own-mask"),
     "s",
+    block=64,
     words=("mask",),
 )
 
@@ -59,8 +56,6 @@ extern "C" __global__ void k(const int* x, int* y) {
     for (int o = 16; o; o /= 2) v += __shfl_down_sync(«0¦~0u», v, o); //@s
     if (t == 0) *y = v;
 }""",
-    1,
-    32,
     lambda m: (ints(32, 1, "i4"), nans(1, "i4")),
     lambda a: [(1, a[0].sum(keepdims=True).astype("i4"))],
     ("warp-mask", "not-in-own-mask"),
@@ -78,8 +73,6 @@ extern "C" __global__ void k(const int* x, int* y, int n) {
     y[t + 1] = t;
     if (t == 0) y[0] = best;
 }""",
-    1,
-    32,
     lambda m: (ints(20, 1, "i4", 1, 90), nans(33, "i4"), np.int32(20)),
     lambda a: [(1, np.concatenate([[a[0].max()], np.arange(32)]).astype("i4"))],
     ("warp-mask", "lane-passes-by", "deadlock"),
@@ -104,8 +97,6 @@ extern "C" __global__ void k(int* lock, int* y, const int* go) {
         }
     }
 }""",
-    1,
-    32,
     lambda m: (np.zeros(1, "i4"), np.zeros(1, "i4"), (np.arange(32) == 1).astype("i4")),
     lambda a: [(1, np.array([63], "i4"))],
     ("warp-mask", "deadlock", "lane-passes-by"),
@@ -134,8 +125,6 @@ extern "C" __global__ void k(int* lock, int* y) {
     __threadfence();
     if (tile.thread_rank() == 0) atomicExch(lock, 0);
 }""",
-    1,
-    32,
     lambda m: (np.zeros(1, "i4"), np.zeros(1, "i4")),
     lambda a: [(1, np.array([32], "i4"))],
     ("deadlock", "nobody-writes", "step-limit"),
@@ -152,12 +141,11 @@ extern "C" __global__ void k(const int* x, int* y) {
     «for (int o = 16; o; o /= 2) v += __shfl_xor_sync(~0u, v, o);¦int live = min(32, n - t / 32 * 32); unsigned mask = live == 32 ? ~0u : (1u << live) - 1; for (int o = live / 2; o; o /= 2) v += __shfl_xor_sync(mask, v, o);» //@s
     if (t % 32 == 0) y[t / 32] = v;
 }""",
-    1,
-    48,
     lambda m: (ints(48, 1, "i4"), nans(2, "i4")),
     lambda a: [(1, np.array([a[0][:32].sum(), a[0][32:].sum()], "i4"))],
     ("absent-lane", "warp-mask"),
     "s",
+    block=48,
     words=("not there", "lane"),
 )
 
@@ -186,12 +174,11 @@ extern "C" __global__ void k(const int* x, int* y, int n) {
         tail = i + 1;
     }
 }""",
-    1,
-    64,
     lambda m: (ints(10, 1, "i4"), nans(10, "i4"), np.int32(10)),
     lambda a: [(1, a[0].copy())],
     ("read-after-write", "write-after-read"),
     "r w",
+    block=64,
     words=("fence",),
     why="PTX memory model: volatile is relaxed; the plain data needs release and acquire",
 )
@@ -207,11 +194,9 @@ extern "C" __global__ void k(int* lock, int* y) {
     __threadfence();
     atomicExch(lock, 0);
 }""",
-    1,
-    64,
     lambda m: (np.zeros(1, "i4"), np.zeros(1, "i4")),
     lambda a: [(1, np.array([64], "i4"))],
-    (),
+    block=64,
     only_mended=True,
     why="independent thread scheduling: it ends from sm_70 on",
 )
