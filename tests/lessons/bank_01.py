@@ -1,7 +1,7 @@
 """The exercises of the bank for lesson 01."""
 
 from tests.lessons import solved_numbers
-from tests.lessons.tables import beside, right_answers, wrong_answers
+from tests.lessons.tables import answers_beside
 
 PIECE = """    if (4 * i + 3 < n) {                              // four floats that all exist
         float4 v = *(const float4*)&x[4 * i];
@@ -29,12 +29,5 @@ SUMS_ADD_UP = """    if (t < 32) {
 """
 
 GAPS = ["01.12", "01.13", "01.16"]
-RIGHT_ANSWERS = right_answers(
-    beside(__file__, "right.txt"),
-    **globals(),
-)
-WRONG_ANSWERS = wrong_answers(
-    beside(__file__, "wrong.txt"),
-    **globals(),
-)
+RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())
 SOLVED = {"01.11": solved_numbers, "01.14": solved_numbers, "01.15": solved_numbers}

@@ -1,7 +1,7 @@
 """The exercises of the bank for lesson 02."""
 
 from tests.lessons import solved_numbers
-from tests.lessons.tables import beside, right_answers, wrong_answers
+from tests.lessons.tables import answers_beside
 
 START = """        if (p + 3 < pieces)
             copy_async<4>(&slots[(p + 3) % 4][t], &in[64 * (p + 3) + t]);
@@ -18,12 +18,5 @@ WHOLE = "            if (piece > 0) {\n" + BEFORE + "                " + SAY_FUL
 LAST = "        wait_all();\n        named_arrive<64>(FULL + (pieces - 1) % SLOTS);\n"
 
 GAPS = ["02.12"]
-RIGHT_ANSWERS = right_answers(
-    beside(__file__, "right.txt"),
-    **globals(),
-)
-WRONG_ANSWERS = wrong_answers(
-    beside(__file__, "wrong.txt"),
-    **globals(),
-)
+RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())
 SOLVED = {"02.11": solved_numbers, "02.13": solved_numbers}

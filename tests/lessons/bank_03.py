@@ -1,7 +1,7 @@
 """The exercises of the bank for lesson 03."""
 
 from tests.lessons import solved_numbers
-from tests.lessons.tables import beside, right_answers, wrong_answers
+from tests.lessons.tables import answers_beside
 
 FRAGMENTS = """            alignas(16) float a[4], b[4];             // fragments
             *(float4*)a = *(float4*)&As[buffer][k][m];
@@ -33,12 +33,5 @@ TURNS = f"""    issue(0);
 {MEET}{NEXT}{ADD}    }}
 """
 
-RIGHT_ANSWERS = right_answers(
-    beside(__file__, "right.txt"),
-    **globals(),
-)
-WRONG_ANSWERS = wrong_answers(
-    beside(__file__, "wrong.txt"),
-    **globals(),
-)
+RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())
 SOLVED = {"03.11": solved_numbers, "03.14": solved_numbers, "03.15": solved_numbers}

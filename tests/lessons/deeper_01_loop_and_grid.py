@@ -4,11 +4,10 @@ import re
 
 from course_lib import Launch
 from tests.lessons import solved_kernel
-from tests.lessons.tables import beside, right_answers, wrong_answers
+from tests.lessons.tables import answers_beside
 
 NOTEBOOK = "01_loop_and_grid"
-RIGHT_ANSWERS = right_answers(beside(__file__, "right.txt"))
-WRONG_ANSWERS = wrong_answers(beside(__file__, "wrong.txt"))
+RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())
 
 
 def _with_launch(skeleton, solution, changes):

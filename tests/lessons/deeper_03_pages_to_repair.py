@@ -1,6 +1,6 @@
 """Deeper, lesson 03: pages to repair."""
 
-from tests.lessons.tables import beside, right_answers, wrong_answers
+from tests.lessons.tables import answers_beside
 
 NOTEBOOK = "03_pages_to_repair"
 
@@ -11,12 +11,4 @@ COMPUTE = "        compute(smem_buffer[consume_stage]);\n"
 
 AHEAD_BARRIER = f"        __syncthreads();{' ' * 30}// this k-tile is complete, the other buffer is free\n"
 
-RIGHT_ANSWERS = right_answers(
-    beside(__file__, "right.txt"),
-    **globals(),
-)
-
-WRONG_ANSWERS = wrong_answers(
-    beside(__file__, "wrong.txt"),
-    **globals(),
-)
+RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())

@@ -1,6 +1,6 @@
 """What goes deeper from lesson 05: pages to repair."""
 
-from tests.lessons.tables import beside, right_answers, wrong_answers
+from tests.lessons.tables import answers_beside
 
 NOTEBOOK = "05_pages_to_repair"
 DTYPE = "float16"
@@ -22,11 +22,4 @@ LOOP = """\
     if (k_tiles > 1) compute((stage + 1) % 3);
 """
 SYNC, OLDEST = LOOP.splitlines(True)[6:8]
-WRONG_ANSWERS = wrong_answers(
-    beside(__file__, "wrong.txt"),
-    **globals(),
-)
-RIGHT_ANSWERS = right_answers(
-    beside(__file__, "right.txt"),
-    **globals(),
-)
+RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tests.kernels.case import fma32, poison, random
-from tests.lessons.tables import beside, right_answers, wrong_answers
+from tests.lessons.tables import answers_beside
 
 NOTEBOOK = "00_start_here"
 
@@ -32,11 +32,4 @@ GAPS = ["00.1", "00.2"]
 THE_LOOP = """    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
         y[i] = a * x[i] + y[i];"""
 OUTER = "    C[m + n * M] = x[m] * y[n];\n"
-RIGHT_ANSWERS = right_answers(
-    beside(__file__, "right.txt"),
-    **globals(),
-)
-WRONG_ANSWERS = wrong_answers(
-    beside(__file__, "wrong.txt"),
-    **globals(),
-)
+RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())

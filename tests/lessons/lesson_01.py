@@ -1,6 +1,6 @@
 """Lesson 01."""
 
-from tests.lessons.tables import beside, right_answers, wrong_answers
+from tests.lessons.tables import answers_beside
 
 NOTEBOOK = "01_mainloop"
 
@@ -85,11 +85,4 @@ FROM_GLOBAL = """for (int k = 0; k < TK; ++k)
                     acc[j][i] += A[m + 32 * i + (k_tile * TK + k) * M] * B[n + 8 * j + (k_tile * TK + k) * N];"""
 
 GAPS = ["01.1", "01.2"]
-RIGHT_ANSWERS = right_answers(
-    beside(__file__, "right.txt"),
-    **globals(),
-)
-WRONG_ANSWERS = wrong_answers(
-    beside(__file__, "wrong.txt"),
-    **globals(),
-)
+RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())

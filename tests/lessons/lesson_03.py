@@ -2,7 +2,7 @@
 
 import re
 
-from tests.lessons.tables import beside, right_answers, variants, wrong_answers
+from tests.lessons.tables import answers_beside, variants
 
 NOTEBOOK = "03_double_buffer"
 
@@ -107,12 +107,4 @@ LOOP = PROLOGUE + HEAD_OF_LOOP + WAIT_AND_BARRIER + ISSUE_NEXT + MULTIPLY + "   
 OTHER_BUFFER = "    write = 1 - write;                                // the loop writes the other buffer\n"
 COPY_B = "        copy_tile<THREADS>(Bs[write], B + k_tile * TK * N, N);\n"
 
-RIGHT_ANSWERS = right_answers(
-    beside(__file__, "right.txt"),
-    **globals(),
-)
-
-WRONG_ANSWERS = wrong_answers(
-    beside(__file__, "wrong.txt"),
-    **globals(),
-)
+RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())

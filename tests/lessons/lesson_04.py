@@ -1,6 +1,6 @@
 """Lesson 04."""
 
-from tests.lessons.tables import beside, right_answers, variants, wrong_answers
+from tests.lessons.tables import answers_beside, variants
 
 NOTEBOOK = "04_tensor_cores"
 DTYPE = "float16"
@@ -101,15 +101,8 @@ WAIT = """        wait_group<0>();
         __syncthreads();                              // the k-tile is complete
 """
 GAPS = ["04.1", "04.4"]
-WRONG_ANSWERS = wrong_answers(
-    beside(__file__, "wrong.txt"),
-    **globals(),
-)
 LOOP_BODY = """        copy_rows<THREADS, TM, TK>(slot, A + blockIdx.x * TM * K + k_tile * TK, K);
         copy_rows<THREADS, TN, TK>(slot + TM * TK, B + blockIdx.y * TN * K + k_tile * TK, K);
         commit_group();
 """
-RIGHT_ANSWERS = right_answers(
-    beside(__file__, "right.txt"),
-    **globals(),
-)
+RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())

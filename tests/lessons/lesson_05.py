@@ -1,7 +1,7 @@
 """Lesson 05."""
 
 from tests.lessons import solved_function
-from tests.lessons.tables import beside, right_answers, variants, wrong_answers
+from tests.lessons.tables import answers_beside, variants
 
 NOTEBOOK = "05_three_stage"
 DTYPE = "float16"
@@ -73,14 +73,5 @@ WAIT = "        wait_group"  # of a turn: eight blanks, the one before the loop 
 WAIT_OF_TWO = "        if (k_tile % 2) wait_group<0>();\n        else wait_group"
 SLOTS = "ceil(latency / math) + 1 + issue_then_wait"
 
-WRONG_ANSWERS = wrong_answers(
-    beside(__file__, "wrong.txt"),
-    **globals(),
-)
-
-
-RIGHT_ANSWERS = right_answers(
-    beside(__file__, "right.txt"),
-    **globals(),
-)
+RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())
 SOLVED = {"05.4": solved_function("slots_needed")}

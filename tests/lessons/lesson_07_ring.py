@@ -1,6 +1,6 @@
 """Lesson 07, sitting 3: the ring."""
 
-from tests.lessons.tables import beside, right_answers, wrong_answers
+from tests.lessons.tables import answers_beside
 
 NOTEBOOK = "07_hopper"
 DTYPE = "float16"
@@ -46,13 +46,4 @@ MADE_AGAIN = (
 NUMBERS = "int slot = k_tile % SLOTS, turn = k_tile / SLOTS;"
 WAIT_PRIMED = WAIT_EMPTY.replace("(turn + 1) % 2", "turn % 2")
 CONSUMER = "        float d[128];\n"
-WRONG_ANSWERS = wrong_answers(
-    beside(__file__, "wrong.txt"),
-    **globals(),
-)
-
-
-RIGHT_ANSWERS = right_answers(
-    beside(__file__, "right.txt"),
-    **globals(),
-)
+RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())

@@ -1,7 +1,7 @@
 """Lesson 08, sittings 1 and 2: roles, blocks that stay, clusters."""
 
 from tests.lessons.lesson_07_ring import IN_TURN
-from tests.lessons.tables import beside, right_answers, wrong_answers
+from tests.lessons.tables import answers_beside
 
 NOTEBOOK = "08_never_a_pause"
 DTYPE = "float16"
@@ -93,13 +93,4 @@ ARRIVE_LATE = """\
                 if (k_tile > 0 && thread < CLUSTER) mbarrier_arrive_at(&s.empty[(count - 1) % SLOTS], thread);
 """
 
-WRONG_ANSWERS = wrong_answers(
-    beside(__file__, "wrong.txt"),
-    **globals(),
-)
-
-
-RIGHT_ANSWERS = right_answers(
-    beside(__file__, "right.txt"),
-    **globals(),
-)
+RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())

@@ -1,6 +1,6 @@
 """Lesson 08, the sitting about results: its kernel and its exercise."""
 
-from tests.lessons.tables import beside, right_answers, variants, wrong_answers
+from tests.lessons.tables import answers_beside, variants
 
 NOTEBOOK = "08_never_a_pause"
 DTYPE = "float16"
@@ -50,11 +50,4 @@ ALL_BOXES = f"""\
         for (int box = 0; box < 4; ++box) store_box(C, n + box * 64, m, s.B + box * 64 * 64);
 {COMMIT}    }}
 """
-RIGHT_ANSWERS = right_answers(
-    beside(__file__, "right.txt"),
-    **globals(),
-)
-WRONG_ANSWERS = wrong_answers(
-    beside(__file__, "wrong.txt"),
-    **globals(),
-)
+RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())

@@ -31,6 +31,13 @@ def beside(room: str, ending: str) -> str:
     return Path(room).with_suffix(f".{ending}").read_text(encoding="utf-8")
 
 
+def answers_beside(room: str, /, **texts) -> tuple[dict, dict]:
+    """The right and the wrong answers in the two files that stand beside a room."""
+    return right_answers(beside(room, "right.txt"), **texts), wrong_answers(
+        beside(room, "wrong.txt"), **texts
+    )
+
+
 def wrong_answers(text: str, /, **texts) -> dict[str, list[tuple[str, list[Change], str]]]:
     """{exercise: [(what is wrong, changes, words of the verdict)]}"""
     return {
