@@ -7,7 +7,6 @@
 | waiting.py | the cells that tell what a learner shall predict first |
 | linked.py | pages to which lessons link, beside copies that lie alone |
 | news.py | what a new version brings to an edited copy, cell by cell |
-| imports.py | imports in a learner's cells, with the names of today |
 | safely.py | files that several processes use: one at a time, whole or not at all |
 | packages.py | what an installed course consists of |
 | lab.py, labconfig/ | the copies in JupyterLab, with the course's defaults and its extension |

@@ -18,7 +18,6 @@ from typing import Any
 from course_lib.lessons import sources
 from hiding_latency import copies
 from hiding_latency.copies import NO_NOTEBOOK, cell_hash, is_own
-from hiding_latency.imports import renewed
 from hiding_latency.places import Place
 from ptxsim.ground import foreign, whole
 
@@ -28,7 +27,6 @@ SAID = {
     "both": "is another one now, and you changed it: yours stays, below",
     "differs": "differs; yours stays, below",
     "gone": "is no more; you had not changed it",
-    "moved": "is yours and imports what has another name now; the rest of it stays",
 }
 """What is said of a kind of change."""
 
@@ -65,21 +63,7 @@ def changes(mine: list[dict], new: list[dict], given: dict[str, str]) -> list[Ch
     there = {cell["id"] for cell in new}
     gone = [name for name in given if name in here and name not in there]
     found += [Change("gone", name, here[name], None) for name in gone if cell_hash(here[name]) == given[name]]
-    return found + _moved(mine, {change.name for change in found})
-
-
-def _moved(mine: list[dict], named: set[str]) -> list[Change]:
-    """The other cells of a copy whose imports have another name now."""
-    others = [cell for cell in mine if cell.get("id", "") not in {"", *named}]
-    now = [(cell, _with_imports(cell)) for cell in others]
-    return [Change("moved", cell["id"], cell, new) for cell, new in now if new != cell]
-
-
-def _with_imports(cell: dict) -> dict:
-    """A cell with the imports of today; itself where nothing has moved."""
-    text = "".join(cell["source"])
-    new = renewed(text) if cell["cell_type"] == "code" else text
-    return cell if new == text else cell | {"source": new.splitlines(keepends=True)}
+    return found
 
 
 def _kind(mine: str | None, new: str, given: str | None) -> str:
@@ -106,7 +90,7 @@ def taken_over(mine: list[dict], new: list[dict], chosen: list[Change]) -> list[
             made.insert(names.index(above[-1]) + 1 if above else 0, copy.deepcopy(change.new))
         else:
             place = names.index(change.name)
-            own = [_own(_with_imports(made[place]))] if change.kind in ("both", "differs") else []
+            own = [_own(made[place])] if change.kind in ("both", "differs") else []
             made[place : place + 1] = [copy.deepcopy(change.new), *own]
     return made
 
@@ -150,7 +134,7 @@ def take(place: Place, name: str, lesson: Path, numbers: list[int]) -> Path:
     before = copies.free(file.with_name(f"{file.stem}.before-{place.version}.ipynb"))
     whole.write(before, text)
     whole.write(file, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
-    given = {each.name: cell_hash(each.new) if each.new else None for each in chosen if each.kind != "moved"}
+    given = {each.name: cell_hash(each.new) if each.new else None for each in chosen}
     copies.note_given(place, name, given)
     return before
 

@@ -1,12 +1,10 @@
 """`make news`: what a new version brings to an edited copy is shown, and taken over cell by cell."""
 
 import json
-from importlib import import_module
 
 import pytest
 
-from hiding_latency import copies, imports, news, places
-from hiding_latency.imports import renewed
+from hiding_latency import copies, news, places
 from tests.hiding_latency.test_copies import NAME, cell, cell_sources, write
 
 FIRST = {"title": "# A lesson", "one": "k = 1", "two": "m = 2", "three": "n = None"}
@@ -150,68 +148,3 @@ def test_without_a_copy_or_with_a_broken_one_nothing_is_said(course):
     assert course.listed() == []
     course.copy.unlink()
     assert news.edited(places.clone(course.root)) == {}
-
-
-OLD, NOW = "from instruments import sass\n\nsass(k)", "from course_lib.instruments import sass\n\nsass(k)"
-
-
-def test_imports_of_what_moved_are_renewed_in_the_learners_own_cells(course, capsys):
-    course.publish("1.1.0", FIRST | {"four": OLD})
-    course.update()
-    course.edit(one="import instruments as seen\nk = 1", four=OLD + "  # mine", mine=OLD)
-    course.publish("1.2.0", FIRST | {"four": NOW})
-    course.update()
-    assert course.listed() == [("both", "four"), ("moved", "one"), ("moved", "mine")]
-    course.news("01")
-    said = capsys.readouterr().out
-    assert (
-        "3. The cell `from course_lib.instruments import sass` is yours and imports what has another name"
-        in said
-    )
-    assert "-from instruments import sass\n     +from course_lib.instruments import sass" in said
-    assert course.news("01", "--take", "all") == 0 and course.listed() == []
-    assert cell_sources(course.copy) == [
-        "# A lesson",
-        "from course_lib import instruments as seen\nk = 1",
-        "m = 2",
-        "n = None",
-        NOW,
-        NOW + "  # mine",
-        NOW,
-    ]
-    course.publish("1.3.0", FIRST | {"four": NOW, "one": "k = 11"})
-    assert course.listed() == [("both", "one")], "a cell with a renewed import is still the learner's"
-
-
-@pytest.mark.parametrize(
-    ("old", "now"),
-    [
-        ("from instruments.waves import spans_of", "from course_lib.instruments.waves import spans_of"),
-        ("if x:\n    import instruments; y = 1", "if x:\n    from course_lib import instruments; y = 1"),
-        ("from compile_service import pool", "from hiding_latency.compile_service import pool"),
-        (
-            "from instruments import body, sass, parts as text, tried; x = 1",
-            "from course_lib import body\nfrom course_lib.instruments import sass\n"
-            "from course_lib.notebooks.figures.single import parts as text, tried; x = 1",
-        ),
-        (
-            "if x:\n    from instruments import (pause,  # of tiles\n        tile_of)\n    y",
-            "if x:\n    from course_lib.notebooks.figures.pauses import pause, tile_of\n    y",
-        ),
-        (
-            "from instruments import (sass,\n    waves)",
-            "from course_lib.instruments import (sass,\n    waves)",
-        ),
-        ("instruments = 3  # import instruments", None),
-        ("from instruments_of_mine import sass\nimport instruments_of_mine", None),
-        ("from course_lib.instruments import sass", None),
-    ],
-)
-def test_an_import_has_todays_name(old, now):
-    assert renewed(old) == (now or old)
-    assert renewed(renewed(old)) == renewed(old)
-
-
-def test_what_is_elsewhere_now_is_there():
-    for module, names in imports.ELSEWHERE.items():
-        assert [name for name in names if not hasattr(import_module(module), name)] == [], module
