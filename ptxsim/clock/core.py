@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from math import inf
 from typing import ClassVar, Literal
 
@@ -91,77 +91,46 @@ class Op:
         return ()
 
 
+@dataclass(slots=True, eq=False)
 class Warp:
-    """How far a warp is, when it may go on, and why not before."""
+    """How far a warp is, when it may go on, and why not before. `marks`: -1 is the last; `loop`: (0, -1) is none."""
 
-    __slots__ = (
-        "asleep",
-        "awaited",
-        "block",
-        "cause",
-        "clear",
-        "commits",
-        "copied",
-        "core",
-        "due",
-        "end",
-        "free",
-        "groups",
-        "held",
-        "k_tiles",
-        "last",
-        "loop",
-        "mark",
-        "marks",
-        "op",
-        "ops",
-        "place",
-        "product",
-        "products",
-        "ready",
-        "salt",
-        "sent",
-        "since",
-        "times",
-        "turns",
-        "warpgroup",
-        "why",
-    )
+    ops: Sequence[Op]
+    block: Block
+    core: SubCore
+    marks: tuple[int, ...]
+    loop: tuple[int, int]
+    k_tiles: Sequence[int]
+    salt: int = field(init=False)
+    warpgroup: int = field(init=False)  # which of its block's
+    op: Op = field(init=False)
+    place: int = 0
+    mark: int = 0
+    free: float = 0.0  # when the stall is over
+    ready: float = 0.0  # and scoreboards are clear
+    cause: int = FOR_TIME  # of what lies between
+    last: float = -1.0  # when it issued
+    turns: float = 0.0  # cycles since it could go: another went
+    held: float = 0.0  # and the sub-core was held up
+    end: float = 0.0
+    since: tuple[float, int] = 0.0, FOR_TIME  # until when it is held besides, and by what
+    asleep: bool = False  # until something is known that it waits for
+    clear: list[float] = field(default_factory=lambda: [0.0] * 6)  # when each scoreboard will be
+    due: list[int] = field(default_factory=lambda: [0] * 6)  # and how many that set it are still in line
+    why: list[int] = field(default_factory=lambda: [FOR_RESULT] * 6)
+    groups: list[float] = field(default_factory=list)  # when each group of copies will be there
+    copied: float = 0.0  # and what is in none yet
+    commits: int = 0  # groups, with those that are still in line
+    times: list[float] = field(default_factory=list)
+    products: list[float] = field(default_factory=list)  # when each group of wgmma will be done
+    product: float = 0.0  # and what is in none yet
+    sent: float = -inf  # when its last wgmma was issued
+    awaited: dict[int, int] = field(default_factory=dict)  # the phase of each mbarrier waited for next
 
-    def __init__(
-        self,
-        ops: Sequence[Op],
-        block: Block,
-        core: SubCore,
-        marks: tuple[int, ...],
-        loop: tuple[int, int] | None,
-        k_tiles: Sequence[int],
-    ) -> None:
-        self.ops, self.block, self.core = ops, block, core
-        self.marks, self.mark = (*marks, -1), 0
-        self.loop = loop or (0, -1)
-        self.k_tiles = k_tiles
-        self.salt = block.number * OTHER_BLOCK
-        self.warpgroup = block.size // WARPGROUP  # which of its block's
-        self.place, self.op = 0, ops[0]
-        self.free = self.ready = 0.0  # when the stall is over; and scoreboards are clear
-        self.cause = FOR_TIME  # of what lies between
-        self.last = -1.0  # when it issued
-        self.turns = self.held = 0.0  # cycles since it could go: another went; the sub-core was held up
-        self.end = 0.0
-        self.since = 0.0, FOR_TIME  # until when it is held besides, and by what
-        self.asleep = False  # until something is known that it waits for
-        self.clear = [0.0] * 6  # when each scoreboard will be
-        self.due = [0] * 6  # and how many instructions that set it are still in line
-        self.why = [FOR_RESULT] * 6
-        self.groups: list[float] = []  # when each group of copies will be there
-        self.copied = 0.0  # and what is in none yet
-        self.commits = 0  # groups, with those that are still in line
-        self.times: list[float] = []
-        self.products: list[float] = []  # when each group of wgmma will be done
-        self.product = 0.0  # and what is in none yet
-        self.sent = -inf  # when its last wgmma was issued
-        self.awaited: dict[int, int] = {}  # the phase of each mbarrier that is waited for next
+    def __post_init__(self) -> None:
+        self.salt = self.block.number * OTHER_BLOCK
+        self.warpgroup = self.block.size // WARPGROUP
+        self.op = self.ops[0]
 
     @property
     def turn(self) -> int:
@@ -250,45 +219,33 @@ class Write:
         return end if end < self.last else self.last
 
 
+@dataclass(slots=True, eq=False)
 class SubCore:
     """A sub-core: when its pipes are free, its registers are read and written, and its way to memory has room."""
 
-    __slots__ = (
-        "address",
-        "ahead",
-        "banks",
-        "busy",
-        "clean",
-        "latest",
-        "line",
-        "memory",
-        "pipes",
-        "serves",
-        "shut",
-        "time",
-        "users",
-        "warps",
-        "writes",
-    )
+    memory: Memory
+    fma_halves: InitVar[float]
+    warps: list[Warp] = field(default_factory=list)  # the oldest first
+    time: float = 0.0  # when it may issue next
+    pipes: list[float] = field(default_factory=lambda: [0.0] * PIPES)
+    users: list[Warp | None] = field(
+        default_factory=lambda: [None] * PIPES
+    )  # whose registers are kept for `.reuse`
+    banks: tuple[float, float] = 0.0, 0.0  # of even and of odd registers
+    # For memory: since when, what and whose.
+    line: deque[tuple[float, Op, Warp]] = field(default_factory=deque)
+    busy: float = 0.0  # when the one before them has left
+    serves: float = inf  # and when the first of them begins
+    latest: Warp | None = None
+    shut: tuple[float, float] = 0.0, 0.0  # from when to when there is no other issue behind the last one
+    address: float = -1.0  # when the last load reads its address
+    writes: deque[Write] = field(default_factory=deque)  # the first that came is the first to be written
+    clean: float = 0.0  # from when on the next cycle for them may be
+    ahead: deque[float] | None = None  # when its last wgmma began, if no more than these may wait
 
-    def __init__(self, memory: Memory, fma_halves: float) -> None:
-        self.memory = memory
-        self.warps: list[Warp] = []  # the oldest first
-        self.time = 0.0  # when it may issue next
-        self.pipes = [0.0] * PIPES
+    def __post_init__(self, fma_halves: float) -> None:
         if fma_halves < 2:
             self.pipes[FMA] = inf  # all goes to the half that multiplies integers
-        self.users: list[Warp | None] = [None] * PIPES  # whose registers are kept for `.reuse`
-        self.banks = 0.0, 0.0  # of even and of odd registers
-        self.line: deque[tuple[float, Op, Warp]] = deque()  # for memory: since when, what and whose
-        self.busy = 0.0  # when the one before them has left
-        self.serves = inf  # and when the first of them begins
-        self.latest: Warp | None = None
-        self.shut = 0.0, 0.0  # from when to when there is no other issue behind the last one
-        self.address = -1.0  # when the last load reads its address
-        self.writes: deque[Write] = deque()  # the first that came is the first to be written
-        self.clean = 0.0  # from when on the next cycle for them may be
-        self.ahead: deque[float] | None = None  # when its last wgmma began, if no more than these may wait
 
     def room(self, pipe: int) -> float:
         """When the pipe takes another instruction."""

@@ -79,7 +79,8 @@ class _Sm:
         for number, stream in enumerate(streams):
             block = blocks.setdefault(stream.block, Block(stream.block, rates.costs))
             core = self.cores[number % SUB_CORES]
-            warp = Warp(stream.ops, block, core, stream.marks, stream.loop, stream.k_tiles)
+            marks, loop = (*stream.marks, -1), stream.loop or (0, -1)
+            warp = Warp(stream.ops, block, core, marks, loop, stream.k_tiles)
             core.warps.append(warp)
             self.warps.append(warp)
             block.size += 1
