@@ -10,7 +10,6 @@ Without Chromium or Playwright these tests are skipped, or fail under COURSE_NOT
 own that all tests of a file share. Minutes of such tests are in `make long` only.
 """
 
-import os
 import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -19,6 +18,7 @@ import pytest
 
 from tests.browser import live
 from tests.hiding_latency.compile_service.conftest import serving
+from tests.rules import lacking
 from tests.sample import EVERY
 
 collect_ignore = [] if EVERY else ["test_live_more.py", "test_live_lessons.py", "test_week.py"]
@@ -30,9 +30,7 @@ HERE = ("localhost", "127.0.0.1", "::1")
 
 def missing(what: str):
     """Skip the test, or fail where nothing may be missing."""
-    (pytest.fail if os.environ.get("COURSE_NOTHING_MISSING") else pytest.skip)(
-        f"{what} is missing: install Chromium, and `make install WITH=browser`"
-    )
+    lacking(f"{what} is missing: install Chromium, and `make install WITH=browser`")
 
 
 @pytest.fixture(scope="module")

@@ -156,20 +156,9 @@ def float_edges(kind: str) -> list[int]:
     infinity = (1 << bits - 1) - (1 << fraction)
     one = (infinity >> 1) & ~((1 << fraction) - 1)
     step = 1 << fraction
-    some = [
-        0,
-        1,
-        step - 1,
-        step,
-        step + 1,
-        one - step,
-        one - 1,
-        one,
-        one + 1,
-        one + step // 2,
-        one + step + step // 4,
-    ]
-    some += [one + 7 * step + 5, one - 9 * step + 3, infinity - 1, infinity, infinity + step // 2]
+    some = [0, 1, step - 1, step, step + 1, one - step, one - 1, one, one + 1, one + step // 2]
+    some += [one + step + step // 4, one + 7 * step + 5, one - 9 * step + 3]
+    some += [infinity - 1, infinity, infinity + step // 2]
     return some + [x | 1 << bits - 1 for x in some]
 
 

@@ -7,6 +7,7 @@ one coalesced store to global memory.
 
 import hashlib
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -59,38 +60,32 @@ def region(pattern: str, width: int) -> int:
     return -(-extent(pattern) * width // 128) * 128 // width
 
 
-def shared(
-    name: str, op: str, width: int, pattern: str, active: str = "true", block: int = 64, grid: int = 1
+def access(
+    space: str,
+    name: str,
+    op: str,
+    width: int,
+    pattern: str,
+    active: str = "true",
+    block: int = 64,
+    grid: int = 1,
 ) -> Micro:
-    """Load or store elements of `width` bytes of shared memory at index `pattern`, where `active`."""
-    step = region(pattern, width)
-    place = f"(({VECTOR[width]}*)bytes)[warp * {step} + ({pattern})]"
-    if op == "load":
+    """Load or store elements of `width` bytes of shared or global memory at index `pattern`, where `active`."""
+    step, load, is_shared = region(pattern, width), op == "load", space == "shared"
+    array, warp = ("bytes", "warp") if is_shared else ("in" if load else "out", "(t / 32)")
+    constant = "const " * (load and not is_shared)
+    place = f"(({constant}{VECTOR[width]}*){array})[{warp} * {step} + ({pattern})]"
+    if load:
         body = f"    {VECTOR[width]} loaded = {{}};\n    if ({active}) loaded = {place};\n"
-        body += f"    unsigned value = {FOLD[width]};\n{USE}"
+        body += f"    unsigned value = {FOLD[width]};\n{USE if is_shared else USE_NEVER}"
     else:
         body = f"    if ({active}) {place} = {FILL[width]};\n}}\n"
-    full = f"shared_{op}_{width}_{name}"
-    source = HEAD.replace("NAME", full) + body
-    return Micro(full, source, "shared", (block,), (grid,), block // 32 * step * width)
+    full = f"{space}_{op}_{width}_{name}"
+    size = block // 32 * step * width * is_shared
+    return Micro(full, HEAD.replace("NAME", full) + body, space, (block,), (grid,), size)
 
 
-def global_(
-    name: str, op: str, width: int, pattern: str, active: str = "true", block: int = 64, grid: int = 1
-) -> Micro:
-    """Load or store elements of `width` bytes of global memory at index `pattern`, where `active`."""
-    step = region(pattern, width)
-    warps = "(t / 32)"
-    array = "in" if op == "load" else "out"
-    qualifier = "const " if op == "load" else ""
-    place = f"(({qualifier}{VECTOR[width]}*){array})[{warps} * {step} + ({pattern})]"
-    if op == "load":
-        body = f"    {VECTOR[width]} loaded = {{}};\n    if ({active}) loaded = {place};\n"
-        body += f"    unsigned value = {FOLD[width]};\n{USE_NEVER}"
-    else:
-        body = f"    if ({active}) {place} = {FILL[width]};\n}}\n"
-    full = f"global_{op}_{width}_{name}"
-    return Micro(full, HEAD.replace("NAME", full) + body, "global", (block,), (grid,))
+shared, global_ = partial(access, "shared"), partial(access, "global")
 
 
 def ldmatrix(name: str, count: int, row_bytes: str, trans: bool = False) -> Micro:

@@ -193,7 +193,7 @@ def check_ring(plan):
     ids=lambda p: f"{p.tile}, {p.stages}",
 )
 def test_rings_that_tuning_picked_are_right_and_clean(plan):
-    """The others, too: `python -m tests.matmul.test_matmul`."""
+    """The others, too: `python -m tools.author.problems`."""
     check_ring(plan)
 
 

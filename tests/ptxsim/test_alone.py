@@ -35,17 +35,11 @@ def installed(tmp_path_factory, *packages: str, with_files_of: tuple[str, ...] =
     for file in listed.split():  # from a copy: a build writes beside its sources
         (source / file).parent.mkdir(parents=True, exist_ok=True)
         (source / file).write_bytes((ROOT / file).read_bytes())
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--no-index",
-    ]
-    subprocess.run([*pip, "--target", str(place), *(str(source / name) for name in packages)], check=True)
+    pip = [sys.executable, "-m", "pip", "install"]
+    alone = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run(
+        [*pip, *alone, "--target", str(place), *(str(source / name) for name in packages)], check=True
+    )
     for name in packages:
         project = tomllib.loads((ROOT / name / "pyproject.toml").read_text(encoding="utf-8"))["project"]
         others = [line for line in project["dependencies"] if not line.startswith(packages)]

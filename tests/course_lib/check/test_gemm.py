@@ -321,7 +321,7 @@ def test_the_report_is_read_before_the_numbers(monkeypatch):
 
 def test_one_block_says_numbers_and_hazards(capsys):
     def look(source):
-        report = Gemm(64, 64, 64).one_block(cupy_on_numpy.RawKernel(source, "tiled", OPTIONS), HOW)
+        report = Gemm(64, 64, 64).one_block(kernel_of(source), HOW)
         return capsys.readouterr().out, report
 
     assert look(TILED)[0] == "numbers right: True\nhazards: no hazard\n"
@@ -337,13 +337,13 @@ def test_one_block_finds_what_one_number_of_k_tiles_shows(capsys, k_tiles):
     source = TILED.replace(
         "__syncthreads();  // the tile is used", f"if (K / TILE != {k_tiles}) __syncthreads();"
     )
-    kernel = cupy_on_numpy.RawKernel(source, "tiled", OPTIONS)
+    kernel = kernel_of(source)
     assert not Gemm(64, 64, 64).one_block(kernel, HOW).ok
     words = f"right with 5 k-tiles, and with {k_tiles}:\nnumbers right: "
     assert words in capsys.readouterr().out
     assert Gemm(64, 64, 64).one_block(kernel, HOW, k_tiles=5).ok  # the learner's own number, and no other
     skips = TILED.replace("k_tile = 0", f"k_tile = K / TILE == {k_tiles}")
-    assert Gemm(64, 64, 64).one_block(cupy_on_numpy.RawKernel(skips, "tiled", OPTIONS), HOW).ok
+    assert Gemm(64, 64, 64).one_block(kernel_of(skips), HOW).ok
     assert f"with {k_tiles}:\nnumbers right: False\nhazards: no hazard\n" in capsys.readouterr().out
 
 
@@ -352,7 +352,7 @@ def test_zeros_are_another_problem_that_says_so():
     assert repr(gemm) == "Gemm(M=32, N=32, K=32, float32, NT, zeros)"
     assert gemm.title == "C = A @ B.T, 32 x 32 x 32 float32, zeros"
     assert not any(matrix.any() for matrix in gemm.inputs) and Gemm(32, 32, 32).inputs[0].all()
-    assert gemm.check(cupy_on_numpy.RawKernel(TILED, "tiled", OPTIONS), HOW) == PASSED
+    assert gemm.check(kernel_of(TILED), HOW) == PASSED
 
 
 BY_TICKET = """
@@ -376,7 +376,7 @@ extern "C" __global__ void tiled(const float* A, const float* B, float* C, int M
 )
 def test_the_check_runs_other_orders_where_they_matter(wrong, right):
     source = BY_TICKET.replace("TILE", "16").replace("WRONG", wrong)
-    kernel = cupy_on_numpy.RawKernel(source, "tiled", OPTIONS)
+    kernel = kernel_of(source)
     if right:
         assert Gemm(64, 64, 64).check(kernel, HOW)
         return

@@ -96,41 +96,28 @@ def same(got: int, want: int, kind: str) -> bool:
 
 
 def float_edges(f: Format) -> list[int]:
-    one = f.bias << f.fraction
+    one, step = f.bias << f.fraction, 1 << f.fraction
     positive = [
         0,
         1,
-        (1 << f.fraction) - 1,
-        1 << f.fraction,
+        step - 1,
+        step,
         one - 1,
         one,
         one + 1,
-        one + (1 << f.fraction - 1),
+        one + step // 2,
+        f.infinity - 1,
+        f.infinity,
+        f.nan,
     ]
-    positive += [f.infinity - 1, f.infinity, f.nan, one + (5 << f.fraction) + 3, one - (3 << f.fraction) + 1]
+    positive += [one + 5 * step + 3, one - 3 * step + 1]
     return positive + [x | f.sign_bit for x in positive]
 
 
 def integer_edges(width: int) -> list[int]:
     top = 1 << (width - 1)
-    return [
-        0,
-        1,
-        2,
-        3,
-        7,
-        31,
-        32,
-        33,
-        64,
-        255,
-        top - 1,
-        top,
-        top + 1,
-        2 * top - 2,
-        2 * top - 1,
-        0x55AA55AA55AA55AA,
-    ]
+    around_the_top = [top - 1, top, top + 1, 2 * top - 2, 2 * top - 1]
+    return [0, 1, 2, 3, 7, 31, 32, 33, 64, 255, *around_the_top, 0x55AA55AA55AA55AA]
 
 
 def edges(kind: str) -> list[int]:

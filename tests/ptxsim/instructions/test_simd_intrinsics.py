@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ptxsim import compile, launch
+from tests.ptxsim.instructions.exact import clamp, signed
 
 LANES = 512
 EDGES = [0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7F80FF01, 0x80007FFF, 0x80808080, 0xFFFFFFFF]
@@ -24,15 +25,6 @@ def operands(count: int) -> np.ndarray:
     for row, column in zip(table, (np.repeat(EDGES, n), np.tile(EDGES, n), np.tile(EDGES[::-1], n))):
         row[: n * n] = column
     return table
-
-
-def signed(x: int, bits: int) -> int:
-    return x - (1 << bits) if x >> (bits - 1) else x
-
-
-def clamp(x: int, bits: int, sign: str) -> int:
-    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if sign == "s" else (0, (1 << bits) - 1)
-    return max(low, min(high, x))
 
 
 def by_parts(formula: Callable, sign: str, bits: int) -> Callable:
@@ -57,9 +49,9 @@ def simd(n: int) -> dict[str, Callable]:
     bits = 32 // n
     found = {
         "vabs": by_parts(abs, "s", bits),
-        "vabsss": by_parts(lambda a: clamp(abs(a), bits, "s"), "s", bits),
+        "vabsss": by_parts(lambda a: clamp(abs(a), f"s{bits}"), "s", bits),
         "vneg": by_parts(lambda a: -a, "s", bits),
-        "vnegss": by_parts(lambda a: clamp(-a, bits, "s"), "s", bits),
+        "vnegss": by_parts(lambda a: clamp(-a, f"s{bits}"), "s", bits),
         "vadd": by_parts(lambda a, b: a + b, "u", bits),
         "vsub": by_parts(lambda a, b: a - b, "u", bits),
         "vhaddu": by_parts(lambda a, b: (a + b) >> 1, "u", bits),
@@ -67,8 +59,8 @@ def simd(n: int) -> dict[str, Callable]:
         "vavgs": by_parts(lambda a, b: (a + b + (a + b >= 0)) >> 1, "s", bits),  # halves away from zero
     }
     for sign in "su":
-        found[f"vadd{sign}s"] = by_parts(lambda a, b, s=sign: clamp(a + b, bits, s), sign, bits)
-        found[f"vsub{sign}s"] = by_parts(lambda a, b, s=sign: clamp(a - b, bits, s), sign, bits)
+        found[f"vadd{sign}s"] = by_parts(lambda a, b, s=sign: clamp(a + b, f"{s}{bits}"), sign, bits)
+        found[f"vsub{sign}s"] = by_parts(lambda a, b, s=sign: clamp(a - b, f"{s}{bits}"), sign, bits)
         found[f"vabsdiff{sign}"] = by_parts(lambda a, b: abs(a - b), sign, bits)
         found[f"vmin{sign}"] = by_parts(min, sign, bits)
         found[f"vmax{sign}"] = by_parts(max, sign, bits)

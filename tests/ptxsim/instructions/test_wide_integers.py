@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ptxsim import compile, launch
+from tests.ptxsim.instructions.exact import signed, truncated
 
 LANES = 64
 
@@ -26,14 +27,6 @@ def words(values: list[int], bits: int, size: int) -> np.ndarray:
 
 def joined(row: np.ndarray) -> int:
     return sum(int(word) << 8 * row.itemsize * i for i, word in enumerate(row))
-
-
-def signed(x: int, bits: int) -> int:
-    return x - (1 << bits) if x >> (bits - 1) else x
-
-
-def truncated(a: int, b: int) -> int:
-    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
 # --- __int128

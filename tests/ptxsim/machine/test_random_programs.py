@@ -394,16 +394,8 @@ def inputs(seed: int) -> dict[str, list[list[int]]]:
 
 def one_value(kind: str, random: np.random.Generator) -> int:
     if kind in BITS:
-        edges = [
-            0,
-            1,
-            -1,
-            2,
-            31,
-            1 << BITS[kind] - 1,
-            (1 << BITS[kind] - 1) - 1,
-            int(random.integers(0, 1 << 40)),
-        ]
+        top = 1 << BITS[kind] - 1
+        edges = [0, 1, -1, 2, 31, top, top - 1, int(random.integers(0, 1 << 40))]
         return wrap(edges[random.integers(len(edges))], kind)
     f = FLOATS[kind]
     one = f.bias << f.fraction

@@ -16,8 +16,8 @@ BULK = r"""
 #define LOAD(b, g, n, bar) asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes " \
     "[%0], [%1], %2, [%3];" :: "r"(SHARED(b)), "l"(g), "r"(n), "r"(SHARED(bar)) : "memory")
 #define COMMIT_BULK asm volatile("cp.async.bulk.commit_group;" ::: "memory")
-#define WAIT_READ asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory")
-#define WAIT_ALL asm volatile("cp.async.bulk.wait_group 0;" ::: "memory")
+#define WAIT_READ(n) asm volatile("cp.async.bulk.wait_group.read %0;" :: "n"(n) : "memory")
+#define WAIT_ALL(n) asm volatile("cp.async.bulk.wait_group %0;" :: "n"(n) : "memory")
 #define PROXY asm volatile("fence.proxy.async;" ::: "memory")
 #define ALL_COPIES asm volatile("cp.async.wait_all;" ::: "memory")
 #define CLUSTER asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory")
@@ -244,22 +244,22 @@ CASES = [
     hopper("wrong-parity", LOADED + "wait(&full, 0); out[t] = b[t]; PROXY; __syncthreads();\n"
            "if (t == 0) { expect(&full, 256); LOAD(b, in + 64, 256, &full); }\n__syncthreads();\n"
            "wait(&full, $0$1$); out[t] += b[t]; wait(&full, 1);", "the phase before"),
-    hopper("wait-for-store", STORED + "if (t == 0) { STORE(out, b, 256); COMMIT_BULK; $WAIT_READ$WAIT_ALL$; "
-           "out[64] = out[5]; WAIT_ALL; }"),
-    hopper("source-still-read", STORED + "if (t == 0) { STORE(out, b, 256); COMMIT_BULK; $$WAIT_READ;$ b[3] = 9; "
-           "WAIT_READ; }"),
+    hopper("wait-for-store", STORED + "if (t == 0) { STORE(out, b, 256); COMMIT_BULK; $WAIT_READ(0)$WAIT_ALL(0)$; "
+           "out[64] = out[5]; WAIT_ALL(0); }"),
+    hopper("source-still-read", STORED + "if (t == 0) { STORE(out, b, 256); COMMIT_BULK; $$WAIT_READ(0);$ b[3] = 9; "
+           "WAIT_READ(0); }"),
     hopper("store-still-reads", "__shared__ u64 full; if (t == 0) init(&full, 1);" + STORED +
-           "if (t == 0) { STORE(out, b, 256); COMMIT_BULK; $$WAIT_READ;$ expect(&full, 256); "
-           "LOAD(b, in, 256, &full); wait(&full, 0); WAIT_READ; }"),
+           "if (t == 0) { STORE(out, b, 256); COMMIT_BULK; $$WAIT_READ(0);$ expect(&full, 256); "
+           "LOAD(b, in, 256, &full); wait(&full, 0); WAIT_READ(0); }"),
     hopper("store-read", STORED + "if (t == 0 && blockIdx.x == 0) { STORE(out, b, 256); COMMIT_BULK; "
-           "$WAIT_READ$WAIT_ALL$; __threadfence(); atomicExch(out + 99, 1); }" + HEARD,
+           "$WAIT_READ(0)$WAIT_ALL(0)$; __threadfence(); atomicExch(out + 99, 1); }" + HEARD,
            "wait_group.read alone", grids=(2, 2)),
     hopper("store-unwaited", STORED + "if (t == 0 && blockIdx.x == 0) { STORE(out, b, 256); COMMIT_BULK; "
-           "$$WAIT_ALL;$ __threadfence(); atomicExch(out + 99, 1); }" + HEARD,
+           "$$WAIT_ALL(0);$ __threadfence(); atomicExch(out + 99, 1); }" + HEARD,
            grids=(2, 2)),
     # ---- proxies and caches
     hopper("proxy-fence", "__shared__ alignas(128) int b[64];\nb[t] = t; $$PROXY;$ __syncthreads();\n"
-           "if (t == 0) { STORE(out, b, 256); COMMIT_BULK; WAIT_READ; }"),
+           "if (t == 0) { STORE(out, b, 256); COMMIT_BULK; WAIT_READ(0); }"),
     hopper("proxy-fence-read", LOADED + "wait(&full, 0); out[t] = b[t]; $$PROXY;$ __syncthreads();\n"
            "if (t == 0) { expect(&full, 256); LOAD(b, in + 64, 256, &full); }\nwait(&full, 1);"),
     Mended("read-only-cache", "out[t] = t; __syncthreads(); out[t + 64] = $__ldg(out + 63 - t)$out[63 - t]$;"),

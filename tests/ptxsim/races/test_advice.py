@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from tests.ptxsim.races.mended import BULK
 from tests.ptxsim.small_kernels import found, run, run_on_numbers
 from tests.ptxsim.units.test_mbarrier import HOPPER, OPS
 
@@ -24,37 +25,29 @@ BRANCH = "no __syncthreads() can stand there: not all threads of the block take 
 @pytest.mark.parametrize(
     ("block", "body", "words"),
     [
-        (32, TILE + "tile[t] = t; out[t] = tile[t ^ 1];", SYNCWARP + "that write and this read"),
-        (128, TILE + "tile[t] = t; out[t] = tile[t ^ 1];", "A __syncwarp() is missing"),
+        (32, "tile[t] = t; out[t] = tile[t ^ 1];", SYNCWARP + "that write and this read"),
+        (128, "tile[t] = t; out[t] = tile[t ^ 1];", "A __syncwarp() is missing"),
         (
             128,
-            TILE + "tile[t] = t; __syncwarp(); out[t] = tile[t ^ 1]; tile[t] = 0;",
+            "tile[t] = t; __syncwarp(); out[t] = tile[t ^ 1]; tile[t] = 0;",
             SYNCWARP + "that read and this write",
         ),
-        (128, TILE + "tile[t & ~1] = t; out[t] = tile[t & ~1];", "Only one thread should write it"),
+        (128, "tile[t & ~1] = t; out[t] = tile[t & ~1];", "Only one thread should write it"),
         (
             128,
-            TILE + "if (t % 32 < 16) { tile[t] = t; out[t] = tile[t ^ 1]; }",
+            "if (t % 32 < 16) { tile[t] = t; out[t] = tile[t ^ 1]; }",
             "A __syncwarp(mask) is missing between that write and this read",
         ),
-        (128, TILE + "tile[t] = t; out[t] = tile[(t + 1) % 128];", SYNCTHREADS + "that write and this read"),
-        (128, TILE + "if (t < 64) { tile[t] = t; out[t] = tile[t ^ 32]; }", BRANCH),
-        (
-            128,
-            TILE + "for (int i = t; i < 96; i += 32) { tile[i] = t; out[t] = tile[(i + 32) % 96]; }",
-            BRANCH,
-        ),
-        (128, TILE + "if (t >= 64) { tile[t] = t; if (in[t] > 70) out[t] = tile[t ^ 32]; }", BRANCH),
-        (128, TILE + "tile[t] = t; if (t < 64) out[t] = tile[t + 64];", "A __syncthreads() is missing"),
-        (
-            128,
-            TILE + "if (in[0] == 0) { tile[t] = t; out[t] = tile[t ^ 32]; }",
-            "A __syncthreads() is missing",
-        ),
+        (128, "tile[t] = t; out[t] = tile[(t + 1) % 128];", SYNCTHREADS + "that write and this read"),
+        (128, "if (t < 64) { tile[t] = t; out[t] = tile[t ^ 32]; }", BRANCH),
+        (128, "for (int i = t; i < 96; i += 32) { tile[i] = t; out[t] = tile[(i + 32) % 96]; }", BRANCH),
+        (128, "if (t >= 64) { tile[t] = t; if (in[t] > 70) out[t] = tile[t ^ 32]; }", BRANCH),
+        (128, "tile[t] = t; if (t < 64) out[t] = tile[t + 64];", "A __syncthreads() is missing"),
+        (128, "if (in[0] == 0) { tile[t] = t; out[t] = tile[t ^ 32]; }", "A __syncthreads() is missing"),
     ],
 )
 def test_the_barrier_fits_the_place(block, body, words):
-    report, _ = run_on_numbers(body, block=block)
+    report, _ = run_on_numbers(TILE + body, block=block)
     assert words in report.hazards[0].message, report
 
 
@@ -151,17 +144,6 @@ def test_a_lock_lacks_fences(taken, given, words, take, how):
     assert report.ok if not words else words in report.hazards[0].message, report
 
 
-BULK = r"""
-#define AT(p) ((unsigned)__cvta_generic_to_shared(p))
-#define STORE(g, b, n) asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" \
-    :: "l"(g), "r"(AT(b)), "r"(n) : "memory")
-#define LOAD(b, g, n, bar) asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes " \
-    "[%0], [%1], %2, [%3];" :: "r"(AT(b)), "l"(g), "r"(n), "r"(AT(bar)) : "memory")
-#define COMMIT_BULK asm volatile("cp.async.bulk.commit_group;" ::: "memory")
-#define WAIT_READ(n) asm volatile("cp.async.bulk.wait_group.read %0;" :: "n"(n) : "memory")
-#define WAIT_ALL(n) asm volatile("cp.async.bulk.wait_group %0;" :: "n"(n) : "memory")
-#define PROXY asm volatile("fence.proxy.async;" ::: "memory")
-"""
 MESSAGE = """
 __shared__ alignas(16) int b[4];
 if (blockIdx.x == 0) { b[t % 4] = t % 4; PROXY; __syncwarp();

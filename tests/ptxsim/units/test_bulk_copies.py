@@ -43,6 +43,9 @@ k(const __grid_constant__ Map a, const __grid_constant__ Map c, unsigned short* 
 }
 """
 LOAD = "if (t == 0) { expect(&bar, sizeof tile); load(tile, &a, &bar, x, y); }\n"
+WRITE = "for (int i = t; i < 512; i += 64) tile[i] = i;\n"
+STORE = "store(&c, tile, x, y); commit(); wait_read();"
+WRITTEN = f"{WRITE}fence(); __syncthreads();\nif (t == 0) {{ {STORE} }}"
 COPY = LOAD + "wait(&bar, 0);\nfor (int i = t; i < 512; i += 64) out[i] = tile[i];"
 
 
@@ -84,11 +87,7 @@ def test_a_swizzle_changes_places_of_16_bytes_in_a_row_of_128(swizzle, width, se
 
 
 def test_a_store_writes_the_box_and_nothing_outside():
-    body = (
-        "for (int i = t; i < 512; i += 64) tile[i] = i;\nfence(); __syncthreads();\n"
-        "if (t == 0) { store(&c, tile, x, y); commit(); wait_read(); }"
-    )
-    report, _, c, _ = run(body, 32, 16)
+    report, _, c, _ = run(WRITTEN, 32, 16)
     assert report.ok, str(report)
     expected = np.zeros_like(c)
     expected[16:20, 32:64] = np.arange(512).reshape(8, 64)[:4, :32]
@@ -96,11 +95,7 @@ def test_a_store_writes_the_box_and_nothing_outside():
 
 
 def test_what_lies_outside_of_the_array_is_not_read():
-    body = (
-        "for (int i = t; i < 512; i += 64) if (i % 64 < 32) tile[i] = i;\nfence(); __syncthreads();\n"
-        "if (t == 0) { store(&c, tile, x, y); commit(); wait_read(); }"
-    )
-    report, _, c, _ = run(body, 32)
+    report, _, c, _ = run(WRITTEN.replace("tile[i] =", "if (i % 64 < 32) tile[i] ="), 32)
     assert report.ok, str(report)
     assert np.array_equal(c[:8, 32:], np.arange(512).reshape(8, 64)[:, :32])
 
@@ -151,11 +146,7 @@ extern "C" __global__ void k(unsigned* out)
 
 
 def test_a_store_that_lies_outside_altogether_writes_nothing():
-    body = (
-        "for (int i = t; i < 512; i += 64) tile[i] = i;\nfence(); __syncthreads();\n"
-        "if (t == 0) { store(&c, tile, x, y); commit(); wait_read(); }"
-    )
-    report, _, c, _ = run(body, 0, 64)
+    report, _, c, _ = run(WRITTEN, 0, 64)
     assert report.ok, str(report)
     assert not c.any()
 
@@ -202,82 +193,67 @@ extern "C" __global__ void k(const char* from, int step)
     assert [hazard.kind for hazard in report.hazards] == ["step-limit"]
 
 
+LEFT = WRITTEN.replace(" wait_read();", "")
+LATER = "if (t == 0) { %s load(tile, &a, &bar, x, y); }\nwait(&bar, 0); out[t] = tile[t];"
 WRONG = {
-    "read-before-the-phase": ("unwaited-copy", LOAD + "out[t] = tile[t];"),
-    "nothing-expected": (
-        "unwaited-copy",
-        "if (t == 0) { arrive(&bar); load(tile, &a, &bar, x, y); }\nwait(&bar, 0); out[t] = tile[t];",
-    ),
-    "too-many-bytes-expected": (
-        "deadlock",
-        "if (t == 0) { expect(&bar, 1040); load(tile, &a, &bar, x, y); }\nwait(&bar, 0); out[t] = tile[t];",
-    ),
-    "too-few-bytes-expected": (
-        "deadlock",
-        "if (t == 0) { expect(&bar, 1008); load(tile, &a, &bar, x, y); }\nwait(&bar, 0); out[t] = tile[t];",
-    ),
-    "the-parity-of-the-phase-before-the-first": ("unwaited-copy", LOAD + "wait(&bar, 1); out[t] = tile[t];"),
-    "the-parity-of-the-phase-before": (
-        "unwaited-copy",
-        LOAD
+    "unwaited-copy": {
+        "read-before-the-phase": LOAD + "out[t] = tile[t];",
+        "nothing-expected": LATER % "arrive(&bar);",
+        "the-parity-of-the-phase-before-the-first": LOAD + "wait(&bar, 1); out[t] = tile[t];",
+        "the-parity-of-the-phase-before": LOAD
         + "wait(&bar, 0); out[t] = tile[t];\n__syncthreads();\n"
         + LOAD
         + "wait(&bar, 0); out[t] += tile[t];",
-    ),
-    "the-next-copy-before-all-have-read": (
-        "write-after-read",
-        LOAD + "wait(&bar, 0); out[t] = tile[t];\n" + LOAD + "wait(&bar, 1); out[t] += tile[t];",
-    ),
-    "written-while-on-its-way": ("write-after-write", LOAD + "tile[t] = 1; wait(&bar, 0); out[t] = tile[t];"),
-    "a-store-without-a-proxy-fence": (
-        "missing-proxy-fence",
-        "for (int i = t; i < 512; i += 64) tile[i] = i;\n__syncthreads();\n"
-        "if (t == 0) { store(&c, tile, x, y); commit(); wait_read(); }",
-    ),
-    "a-store-without-a-barrier": (
-        "read-after-write",
-        "for (int i = t; i < 512; i += 64) tile[i] = i;\nfence();\n"
-        "if (t == 0) { store(&c, tile, x, y); commit(); wait_read(); }",
-    ),
-    "the-source-of-a-store-overwritten": (
-        "write-after-read",
-        "for (int i = t; i < 512; i += 64) tile[i] = i;\nfence(); __syncthreads();\n"
-        "if (t == 0) { store(&c, tile, x, y); commit(); }\n__syncthreads(); tile[t] = 7; __syncthreads();\n"
-        "if (t == 0) wait_read();",
-    ),
-    "the-wait-for-a-store-is-not-told-to-others": (
-        "write-after-read",
-        "for (int i = t; i < 512; i += 64) tile[i] = i;\nfence(); __syncthreads();\n"
-        "if (t == 0) { store(&c, tile, x, y); commit(); }\n__syncthreads();\nif (t == 0) wait_read();\ntile[t] = 7;",
-    ),
-    "nobody-waits-for-a-store": (
-        "exited-block",
-        "for (int i = t; i < 512; i += 64) tile[i] = i;\nfence(); __syncthreads();\n"
-        "if (t == 0) { store(&c, tile, x, y); commit(); }",
-    ),
-    "a-store-of-what-nobody-wrote": (
-        "uninitialised-read",
-        "if (t == 0) { store(&c, tile, x, y); commit(); wait_read(); }",
-    ),
-    "not-aligned": ("misaligned", "if (t == 0) { expect(&bar, 1024); load(tile + 8, &a, &bar, x, y); }"),
-    "a-place-in-a-row-that-no-gpu-takes": ("misaligned", LOAD.replace("x, y", "x + 1, y") + "wait(&bar, 0);"),
-    "out-of-shared-memory": (
-        "out-of-bounds",
-        "if (t == 0) { expect(&bar, 1024); load(tile + 64, &a, &bar, x, y); }",
-    ),
-    "no-map": ("out-of-bounds", "if (t == 0) { expect(&bar, 1024); load(tile, (Map*)out, &bar, x, y); }"),
+    },
+    "deadlock": {
+        "too-many-bytes-expected": LATER % "expect(&bar, 1040);",
+        "too-few-bytes-expected": LATER % "expect(&bar, 1008);",
+    },
+    "write-after-read": {
+        "the-next-copy-before-all-have-read": LOAD
+        + "wait(&bar, 0); out[t] = tile[t];\n"
+        + LOAD
+        + "wait(&bar, 1); out[t] += tile[t];",
+        "the-source-of-a-store-overwritten": LEFT
+        + "\n__syncthreads(); tile[t] = 7; __syncthreads();\nif (t == 0) wait_read();",
+        "the-wait-for-a-store-is-not-told-to-others": LEFT
+        + "\n__syncthreads();\nif (t == 0) wait_read();\ntile[t] = 7;",
+    },
+    "write-after-write": {
+        "written-while-on-its-way": LOAD + "tile[t] = 1; wait(&bar, 0); out[t] = tile[t];",
+    },
+    "missing-proxy-fence": {
+        "a-store-without-a-proxy-fence": f"{WRITE}__syncthreads();\nif (t == 0) {{ {STORE} }}",
+    },
+    "read-after-write": {
+        "a-store-without-a-barrier": f"{WRITE}fence();\nif (t == 0) {{ {STORE} }}",
+    },
+    "exited-block": {
+        "nobody-waits-for-a-store": LEFT,
+    },
+    "uninitialised-read": {
+        "a-store-of-what-nobody-wrote": f"if (t == 0) {{ {STORE} }}",
+    },
+    "misaligned": {
+        "not-aligned": "if (t == 0) { expect(&bar, 1024); load(tile + 8, &a, &bar, x, y); }",
+        "a-place-in-a-row-that-no-gpu-takes": LOAD.replace("x, y", "x + 1, y") + "wait(&bar, 0);",
+    },
+    "out-of-bounds": {
+        "out-of-shared-memory": "if (t == 0) { expect(&bar, 1024); load(tile + 64, &a, &bar, x, y); }",
+        "no-map": "if (t == 0) { expect(&bar, 1024); load(tile, (Map*)out, &bar, x, y); }",
+    },
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_what_is_wrong_with_a_bulk_copy(name):
-    kind, body = WRONG[name]
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [pytest.param(kind, body, id=name) for kind, bodies in WRONG.items() for name, body in bodies.items()],
+)
+def test_what_is_wrong_with_a_bulk_copy(kind, body):
     report = run(body)[0]
     assert [hazard.kind for hazard in report.hazards][:1] == [kind], str(report)
 
 
-WRITE = "for (int i = t; i < 512; i += 64) tile[i] = i;\n"
-STORE = "store(&c, tile, x, y); commit(); wait_read();"
 FENCED = {
     "by all, then a barrier": WRITE + "fence(); __syncthreads(); if (t == 0) { %s }",
     "by the one who stores, behind the barrier": WRITE + "__syncthreads(); if (t == 0) { fence(); %s }",
@@ -382,37 +358,34 @@ PROXIES = {  # the body, and what is found in it
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PROXIES)
-def test_what_stands_between_a_thread_and_the_copy_engine(name):
-    body, kind = PROXIES[name]
+def run_lines(body, size=32):
     kernel = ptxsim.compile(COPIES + LINES.replace("BODY", body.replace("BRING", BRING)), "k", HOPPER)
-    g, y = np.arange(32, dtype=np.uint32), np.zeros(32, np.uint32)
-    report = ptxsim.launch(kernel, 1, 32, (g, y))
+    return ptxsim.launch(kernel, 1, 32, (np.arange(size, dtype=np.uint32), np.zeros(32, np.uint32)))
+
+
+@pytest.mark.parametrize(("body", "kind"), PROXIES.values(), ids=PROXIES)
+def test_what_stands_between_a_thread_and_the_copy_engine(body, kind):
+    report = run_lines(body)
     assert [hazard.kind for hazard in report.hazards][:1] == [kind][: kind is not None], str(report)
 
 
-@pytest.mark.parametrize("name", PROXIES)
-def test_what_lies_behind_all_that_is_watched_breaks_nothing(name, monkeypatch):
+@pytest.mark.parametrize(("body", "kind"), PROXIES.values(), ids=PROXIES)
+def test_what_lies_behind_all_that_is_watched_breaks_nothing(body, kind, monkeypatch):
     """In a large array, of which only the begin is watched."""
     monkeypatch.setattr("ptxsim.races.shadow.MOST_GRANULES", 512)
-    body, kind = PROXIES[name]
-    source = COPIES + LINES.replace("BODY", "g += 1000; " + body.replace("BRING", BRING))
-    large, y = np.arange(1100, dtype=np.uint32), np.zeros(32, np.uint32)
-    report = ptxsim.launch(ptxsim.compile(source, "k", HOPPER), 1, 32, (large, y))
+    report = run_lines(f"g += 1000; {body}", 1100)
     assert [hazard.kind for hazard in report.hazards][:1] == [kind][: "tile[t]" in body and kind is not None]
 
 
 def test_what_mends_a_store_that_was_awaited_too_little():
-    body, _ = PROXIES["reads the target of its store, awaited with .read"]
-    kernel = ptxsim.compile(COPIES + LINES.replace("BODY", body.replace("BRING", BRING)), "k", HOPPER)
-    report = ptxsim.launch(kernel, 1, 32, (np.arange(32, dtype=np.uint32), np.zeros(32, np.uint32)))
+    report = run_lines(PROXIES["reads the target of its store, awaited with .read"][0])
     assert "the bulk store into it" in str(report) and "without .read" in str(report)
 
 
 def test_a_deadlock_names_both_numbers_of_bytes():
     assert (
         "expect 1040 bytes, of which 1024 came"
-        in run(WRONG["too-many-bytes-expected"][1])[0].hazards[-1].message
+        in run(WRONG["deadlock"]["too-many-bytes-expected"])[0].hazards[-1].message
     )
 
 

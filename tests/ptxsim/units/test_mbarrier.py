@@ -58,12 +58,13 @@ SETUP = "__shared__ u64 bar[2]; __shared__ int tile[256];\n"
 
 
 def ready(*counts: int) -> str:
-    return (
-        SETUP
-        + "if (t == 0) { "
-        + "".join(f"init(&bar[{i}], {n}); " for i, n in enumerate(counts))
-        + "}\n__syncthreads();\n"
-    )
+    inits = "".join(f"init(&bar[{i}], {n}); " for i, n in enumerate(counts))
+    return f"{SETUP}if (t == 0) {{ {inits}}}\n__syncthreads();\n"
+
+
+def run(body, seed=None, before=OPS):
+    """64 threads; the report and `out`."""
+    return run_on_numbers(body, 64, before=before, block=64, seed=seed, options=HOPPER)
 
 
 RIGHT = {
@@ -141,91 +142,67 @@ RIGHT = {
 @pytest.mark.parametrize("seed", [None, 3])
 def test_what_an_mbarrier_orders(name, seed):
     body, expected = RIGHT[name]
-    report, out = run_on_numbers(body, 64, before=OPS, block=64, seed=seed, options=HOPPER)
+    report, out = run(body, seed)
     assert report.ok, str(report)
     assert np.array_equal(np.where(out == -1, 0, out), expected(np.arange(64)))
 
 
 WRONG = {
-    "no-wait": (
-        "read-after-write",
-        ready(64) + "tile[t] = t; arrive(&bar[0]);\nout[t] = tile[63 - t]; // HERE",
-    ),
-    "one-question-is-no-wait": (
-        "read-after-write",
-        ready(64)
+    "read-after-write": {
+        "no-wait": ready(64) + "tile[t] = t; arrive(&bar[0]);\nout[t] = tile[63 - t]; // HERE",
+        "one-question-is-no-wait": ready(64)
         + "tile[t] = t; if (t < 32) arrive(&bar[0]);\ntry_once(&bar[0], 0);\nout[t] = tile[63 - t]; // HERE",
-    ),
-    "nobody-looks-at-the-answer": (
-        "read-after-write",
-        ready(32) + "if (t < 32) {\ntile[t] = t; // HERE\narrive(&bar[0]); }\n"
+        "nobody-looks-at-the-answer": ready(32) + "if (t < 32) {\ntile[t] = t; // HERE\narrive(&bar[0]); }\n"
         "else { unheard(&bar[0], 0);\nout[t] = tile[t - 32]; // HERE\n}",
-    ),
-    "nobody-looks-at-the-second-answer": (
-        "read-after-write",
-        ready(64) + "tile[t] = t; arrive(&bar[0]); try_once(&bar[0], 0); try_once(&bar[0], 0);\n"
+        "nobody-looks-at-the-second-answer": ready(64)
+        + "tile[t] = t; arrive(&bar[0]); try_once(&bar[0], 0); try_once(&bar[0], 0);\n"
         "out[t] = tile[63 - t]; // HERE",
-    ),
-    "an-answer-that-is-dropped": (
-        "read-after-write",
-        ready(64)
+        "an-answer-that-is-dropped": ready(64)
         + "tile[t] = t; u64 s = arrive_state(&bar[0]); bool done = test(&bar[0], s); done = !done;\n"
         "out[t] = tile[63 - t]; // HERE",
-    ),
-    "the-parity-of-the-phase-before": (
-        "read-after-write",
-        ready(33) + "if (t < 32) {\ntile[t] = t; // HERE\narrive(&bar[0]); }\n"
+        "the-parity-of-the-phase-before": ready(33)
+        + "if (t < 32) {\ntile[t] = t; // HERE\narrive(&bar[0]); }\n"
         "else { wait(&bar[0], 1);\nout[t] = tile[t - 32]; // HERE\n}",
-    ),
-    "arrives-before-it-writes": (
-        "read-after-write",
-        ready(64)
+        "arrives-before-it-writes": ready(64)
         + "arrive(&bar[0]);\ntile[t] = t; // HERE\nwait(&bar[0], 0);\nout[t] = tile[63 - t]; // HERE",
-    ),
-    "stores-behind-an-arrival-of-copies": (
-        "read-after-write",
-        ready(32) + "if (t < 32) { COPY(&tile[t], in + t);\n"
+        "stores-behind-an-arrival-of-copies": ready(32) + "if (t < 32) { COPY(&tile[t], in + t);\n"
         'asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" :: "r"(at(&bar[0])) : "memory");\n'
         "tile[64 + t] = t; // HERE\n} else { wait(&bar[0], 0);\nout[t] = tile[t + 32]; // HERE\n}",
-    ),
-    "the-next-tile-before-all-have-read": (
-        "write-after-read",
-        ready(32) + "for (int i = 0; i < 2; ++i) {\n"
+        "used-before-others-know-of-it": SETUP
+        + "if (t == 0) init(&bar[0], 64);\narrive(&bar[0]); out[t] = t;",
+    },
+    "write-after-read": {
+        "the-next-tile-before-all-have-read": ready(32) + "for (int i = 0; i < 2; ++i) {\n"
         "if (t < 32) {\ntile[t] = 10 * i + t; // HERE\narrive(&bar[0]); }\n"
         "else { wait(&bar[0], i & 1);\nout[t] = tile[t - 32]; // HERE\n} }",
-    ),
-    "used-before-others-know-of-it": (
-        "read-after-write",
-        SETUP + "if (t == 0) init(&bar[0], 64);\narrive(&bar[0]); out[t] = t;",
-    ),
-    "nobody-initialised-it": ("mbarrier", SETUP + "arrive(&bar[0]); // HERE\nout[t] = t;"),
-    "made-by-two-threads": (
-        "write-after-write",
-        SETUP
+    },
+    "mbarrier": {
+        "nobody-initialised-it": SETUP + "arrive(&bar[0]); // HERE\nout[t] = t;",
+        "no-arrivals": SETUP + "if (t == 0)\ninit(&bar[0], 0); // HERE\nout[t] = t;",
+        "more-at-once-than-it-lacks": ready(2) + "if (t == 0) arrive_many(&bar[0], 3); // HERE\nout[t] = t;",
+    },
+    "write-after-write": {
+        "made-by-two-threads": SETUP
         + "if (t < 2) init(&bar[0], 64); // HERE\n__syncthreads(); arrive(&bar[0]); wait(&bar[0], 0); out[t] = t;",
-    ),
-    "no-arrivals": ("mbarrier", SETUP + "if (t == 0)\ninit(&bar[0], 0); // HERE\nout[t] = t;"),
-    "more-at-once-than-it-lacks": (
-        "mbarrier",
-        ready(2) + "if (t == 0) arrive_many(&bar[0], 3); // HERE\nout[t] = t;",
-    ),
-    "one-arrival-too-few": ("deadlock", ready(65) + "arrive(&bar[0]); wait(&bar[0], 0); out[t] = t;"),
-    "the-other-parity": (
-        "deadlock",
-        ready(64) + "arrive(&bar[0]); wait(&bar[0], 0); wait(&bar[0], 1); out[t] = t;",
-    ),
-    "bytes-that-never-come": (
-        "deadlock",
-        ready(1) + "if (t == 0) expect(&bar[0], 1024); wait(&bar[0], 0); out[t] = t;",
-    ),
-    "misaligned": ("misaligned", SETUP + "init((u64*)((char*)bar + 4), 1); // HERE\nout[t] = t;"),
+    },
+    "deadlock": {
+        "one-arrival-too-few": ready(65) + "arrive(&bar[0]); wait(&bar[0], 0); out[t] = t;",
+        "the-other-parity": ready(64) + "arrive(&bar[0]); wait(&bar[0], 0); wait(&bar[0], 1); out[t] = t;",
+        "bytes-that-never-come": ready(1)
+        + "if (t == 0) expect(&bar[0], 1024); wait(&bar[0], 0); out[t] = t;",
+    },
+    "misaligned": {
+        "misaligned": SETUP + "init((u64*)((char*)bar + 4), 1); // HERE\nout[t] = t;",
+    },
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_what_is_wrong_with_an_mbarrier(name):
-    kind, body = WRONG[name]
-    report, _ = run_on_numbers(body, 64, before=OPS, block=64, options=HOPPER)
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [pytest.param(kind, body, id=name) for kind, bodies in WRONG.items() for name, body in bodies.items()],
+)
+def test_what_is_wrong_with_an_mbarrier(kind, body):
+    report, _ = run(body)
     kinds, _ = found(report)
     assert kinds and kinds[0] == kind, str(report)
     if "// HERE" in body:
@@ -249,7 +226,7 @@ AS_DATA = {
 @pytest.mark.parametrize("name", AS_DATA)
 def test_an_mbarrier_is_no_plain_memory(name):
     body = ready(64).replace("u64 bar", "alignas(16) u64 bar") + AS_DATA[name] + "\nout[t] = t;"
-    report, _ = run_on_numbers(body, 64, before=OPS, block=64, options=HOPPER)
+    report, _ = run(body)
     assert found(report) == (["mbarrier"], set()), str(report)
     assert report.hazards[0].cause == "mbarrier-as-data" and "bar[" in report.hazards[0].message
 
@@ -270,7 +247,7 @@ AGAIN = {
 
 @pytest.mark.parametrize("name", AGAIN)
 def test_an_mbarrier_is_made_once(name):
-    report, _ = run_on_numbers(AGAIN[name] + "\nout[t] = t;", 64, before=OPS, block=64, options=HOPPER)
+    report, _ = run(AGAIN[name] + "\nout[t] = t;")
     (hazard,) = report.hazards
     assert (hazard.kind, hazard.cause) == ("mbarrier", "mbarrier-made-again"), str(report)
     assert "// HERE" in report.kernel.source.splitlines()[hazard.call_line - 1]
@@ -317,7 +294,7 @@ ACQUIRE, RELAXED_WAIT = (f'WAIT_BY("try_wait.parity.{sem}.cta");' for sem in ("a
 )
 def test_what_a_relaxed_arrival_and_a_relaxed_wait_order(arrive, wait_for, right, seed):
     body = ready(64) + f"tile[t] = t; // HERE\n{arrive} {wait_for}\nout[t] = tile[63 - t]; // HERE"
-    report, _ = run_on_numbers(body, 64, before=RELAXED, block=64, seed=seed, options=HOPPER)
+    report, _ = run(body, seed, RELAXED)
     assert found(report) == ([] if right else ["read-after-write"], set()), str(report)
 
 
@@ -330,7 +307,7 @@ def test_a_parity_is_0_or_1(parity, right):
     body = ready(64) + f"arrive(&bar[0]);\nif (t % 32 == 0)\nwait(&bar[0], {parity}); // HERE\nout[t] = t;"
     if parity.endswith("+ 1"):  # that of the phase which comes next
         body = body.replace("// HERE", "").replace("arrive(&bar[0]);", "")
-    report, _ = run_on_numbers(body, 64, before=OPS, block=64, options=HOPPER)
+    report, _ = run(body)
     assert [hazard.cause for hazard in report.hazards] == ([] if right else ["no-parity"]), str(report)
     if not right:
         assert "a parity is 0 or 1" in report.hazards[0].message
@@ -339,7 +316,7 @@ def test_a_parity_is_0_or_1(parity, right):
 def test_an_arrival_too_many_is_told_of_its_phase():
     # the bytes keep the phase from its end
     body = ready(1) + "if (t == 0) { expect(&bar[0], 16);\narrive(&bar[0]); // HERE\n} out[t] = t;"
-    report, _ = run_on_numbers(body, 64, before=OPS, block=64, options=HOPPER)
+    report, _ = run(body)
     assert "an arrival in a phase that has all its arrivals (1) already." in report.hazards[0].message
 
 
@@ -348,6 +325,6 @@ def test_a_deadlock_says_what_is_missing():
         ("one-arrival-too-few", "lacks 1 of 65 arrivals"),
         ("bytes-that-never-come", "told to expect 1024 bytes, of which 0 came"),
     ):
-        report, _ = run_on_numbers(WRONG[name][1], 64, before=OPS, block=64, options=HOPPER)
+        report, _ = run(WRONG["deadlock"][name])
         assert words in report.hazards[-1].message
         assert "bar" in report.hazards[-1].message

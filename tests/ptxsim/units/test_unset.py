@@ -20,62 +20,40 @@ def told(body, **more):
     return run(body, np.full(SIZE, -1, np.int32), np.arange(1, SIZE + 1, dtype=np.int32), **more)
 
 
-# By name: what the kernel has instead of a value in the faulty form, and its text, in which SET is that value's place.
+# By name: the text of the mended form, in which SET is the value that the faulty one lacks.
 MATTERS = {
-    "a sum": (
-        "int sum SET;\nfor (int i = 0; i < in[t] % 8 + 1; ++i) sum += in[i];  // HERE\nout[t] = sum;",
-        "= 0",
-    ),
-    "a sum of floats, through shared memory": (
-        "__shared__ float s[128]; float sum SET;\nfor (int i = 0; i < in[0] + 3; ++i) sum += in[t + i];  // HERE\n"
-        "s[t] = sum; __syncthreads(); out[t] = (int)s[t ^ 1];",
-        "= 0",
-    ),
-    "a sum over lanes": (
-        "int sum SET; for (int i = 0; i < in[0] + 1; ++i) sum += in[i];  // HERE\n"
-        "for (int o = 16; o; o /= 2) sum += __shfl_xor_sync(~0u, sum, o);\nout[t] = sum;",
-        "= 0",
-    ),
-    "a way": (
-        "int go SET; for (int i = 0; i < in[t] % 4; ++i) go += in[i];  // HERE\nif (go > 3) out[t] = 1;  // HERE",
-        "= 0",
-    ),
-    "an index": (
-        "int at SET; for (int i = 0; i < in[t] % 4; ++i) at += in[i];  // HERE\natomicAdd(&out[at & 63], 1);",
-        "= 0",
-    ),
-    "an index into shared memory": (
-        "__shared__ int s[128]; s[t] = t; __syncthreads(); int at SET;\n"
-        "for (int i = 0; i < in[t] % 4 + 1; ++i) at += in[i];  // HERE\nout[t] = s[at & 31];",
-        "= 0",
-    ),
-    "half of the lanes": (
-        "int v SET; if (t % 2) v = in[t] * 3;\nint w = v * in[t + 1];  // HERE\nout[t] = w;",
-        "= 0",
-    ),
-    "an atomic": ("int n SET; if (t % 2) n = in[t];\natomicAdd(out, n);  // HERE", "= 0"),
-    "the maximum so far": (
-        "int best SET; for (int i = 0; i < in[0] + 6; ++i) if (in[t + i] > best) best = in[t + i];  // HERE\n"
-        "out[t] = best;",
-        "= -1",
-    ),
-    "the sums of an mma": (
-        f"float c[4] SET;\n{MMA}for (int i = 0; i < 4; ++i) out[4 * t + i] = (int)c[i];",
-        "= {}",
-    ),
-    "a sum in a device function": (
-        "out[t] = total(in, in[0] + 4);  // HERE",
-        "= 0",
-        "__device__ int total(const int* x, int n) {\nint sum SET; for (int i = 0; i < n; ++i) sum += x[i];  // HERE\n"
-        "return sum; }\n",
-    ),
+    "a sum": "int sum SET;\nfor (int i = 0; i < in[t] % 8 + 1; ++i) sum += in[i];  // HERE\nout[t] = sum;",
+    "a sum of floats, through shared memory": "__shared__ float s[128]; float sum SET;\n"
+    "for (int i = 0; i < in[0] + 3; ++i) sum += in[t + i];  // HERE\n"
+    "s[t] = sum; __syncthreads(); out[t] = (int)s[t ^ 1];",
+    "a sum over lanes": "int sum SET; for (int i = 0; i < in[0] + 1; ++i) sum += in[i];  // HERE\n"
+    "for (int o = 16; o; o /= 2) sum += __shfl_xor_sync(~0u, sum, o);\nout[t] = sum;",
+    "a way": "int go SET; for (int i = 0; i < in[t] % 4; ++i) go += in[i];  // HERE\n"
+    "if (go > 3) out[t] = 1;  // HERE",
+    "an index": "int at SET; for (int i = 0; i < in[t] % 4; ++i) at += in[i];  // HERE\n"
+    "atomicAdd(&out[at & 63], 1);",
+    "an index into shared memory": "__shared__ int s[128]; s[t] = t; __syncthreads(); int at SET;\n"
+    "for (int i = 0; i < in[t] % 4 + 1; ++i) at += in[i];  // HERE\nout[t] = s[at & 31];",
+    "half of the lanes": "int v SET; if (t % 2) v = in[t] * 3;\nint w = v * in[t + 1];  // HERE\nout[t] = w;",
+    "an atomic": "int n SET; if (t % 2) n = in[t];\natomicAdd(out, n);  // HERE",
+    "the maximum so far": "int best SET; for (int i = 0; i < in[0] + 6; ++i) "
+    "if (in[t + i] > best) best = in[t + i];  // HERE\nout[t] = best;",
+    "the sums of an mma": f"float c[4] SET;\n{MMA}for (int i = 0; i < 4; ++i) out[4 * t + i] = (int)c[i];",
+    "a sum in a device function": "out[t] = total(in, in[0] + 4);  // HERE",
 }
+MENDS = {"the maximum so far": "= -1", "the sums of an mma": "= {}"}
+"""What is not mended by = 0."""
+BEFORE = {
+    "a sum in a device function": "__device__ int total(const int* x, int n) {\n"
+    "int sum SET; for (int i = 0; i < n; ++i) sum += x[i];  // HERE\nreturn sum; }\n",
+}
+"""What stands above the kernel."""
 
 
 @pytest.mark.parametrize("name", MATTERS)
 @pytest.mark.parametrize("order", ORDERS, ids=str)
 def test_what_matters_is_found_and_mended_it_is_clean(name, order):
-    body, mend, before = (*MATTERS[name], "")[:3]
+    body, mend, before = MATTERS[name], MENDS.get(name, "= 0"), BEFORE.get(name, "")
     if "mma" in name:
         order = order | {"block": 32}
     report = told(body.replace("SET", ""), before=before.replace("SET", ""), **order)

@@ -16,7 +16,7 @@ import nbformat
 import pytest
 
 from course_lib.lessons import sources
-from tests.rules import ROOT
+from tests.rules import ROOT, lacking
 from tests.sample import in_long
 from tests.tools.classroom import week
 from tests.tools.classroom.hand_ins import CROWD, ENDLESS, NAME, PATCHED, answers, hand_in, marks
@@ -24,7 +24,6 @@ from tests.tools.classroom.hostile import HOSTILE
 from tools.classroom import grade, release, sandbox
 from tools.classroom.feedback import RULE
 
-STRICT = os.environ.get("COURSE_NOTHING_MISSING") == "1"
 LESSON = sources.NOTEBOOKS / "00_start_here.ipynb"
 ASSIGNMENTS = [
     name for name, path in release.notebooks().items() if '"exercise"' in path.read_text(encoding="utf-8")
@@ -34,16 +33,11 @@ LIMITS = ["--SandboxedExecute.timeout=15", f"--SandboxedExecute.most_memory={1 <
 """Seconds for a cell, bytes for a submission."""
 
 
-def missing(reason: str) -> None:
-    """Skip with the reason; where nothing may be missing, fail with it."""
-    (pytest.fail if STRICT else pytest.skip)(reason)
-
-
 @pytest.fixture(scope="module")
 def nbgrader():
     """A function that runs a command of nbgrader in a course; skips where there is no nbgrader or no sandbox."""
     if not importlib.util.find_spec("nbgrader"):
-        missing("nbgrader is not installed: make test WITH=classroom")
+        lacking("nbgrader is not installed: make test WITH=classroom")
     if reason := sandbox.why_not():
         pytest.skip(reason)  # a system's to allow: it cannot be installed
 
