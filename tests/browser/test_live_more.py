@@ -33,8 +33,6 @@ from tests.lessons.reading import by_id, text_of
 from tests.lessons.test_lesson_kernels import EXERCISES, WRONG_ANSWERS
 from tools.book.build import write_sources
 
-SITTING = f"notebooks/{LESSON}-2.html"
-
 
 def test_a_figure_loads_what_it_needs_on_top(sitting):
     assert run(sitting, "c028").locator("pre span").count() > 20

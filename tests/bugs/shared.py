@@ -12,7 +12,6 @@ def case(*a, **k):
 
 
 RACE = ("read-after-write", "write-after-read")
-CUB = ("--std=c++17", "-arch=sm_80")
 
 case(
     "cub::BlockScan: one TempStorage used again in the loop, no barrier",

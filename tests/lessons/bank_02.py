@@ -11,7 +11,6 @@ WAIT = (
     "        wait_group<3>();                              "
     "// the newest three may be on their way; piece p is older\n"
 )
-USE = "        out[64 * p + t] = 2 * slots[p % 4][t];\n"
 SAY_FULL = "named_arrive<64>(FULL + (piece - 1) % SLOTS);"
 BEFORE = "                wait_group<1>();                      // the piece before this one has landed\n"
 WHOLE = "            if (piece > 0) {\n" + BEFORE + "                " + SAY_FULL + "\n            }\n"

@@ -12,7 +12,6 @@ def _kernel_and_tests(skeleton, solution, changes=()):
     return given, solved_function("my_answer")(skeleton, solution, texts)
 
 
-_TIME = "return waves * -(-k_tiles // parts) + (extra if parts > 1 else 0)"
 _WAVES = "waves = -(-tiles * parts // sms)"
 _BEST = "return min(range(1, 9), key=time)"
 _LOOP_OF_ROWS = "    float sum = 0;\n"

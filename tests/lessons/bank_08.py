@@ -5,7 +5,6 @@ from tests.lessons import solved_function
 _REGISTERS = "left // (128 * consumers) // 8 * 8"
 _OPERANDS = "s.slots[slot].B + mine * TK, s.slots[slot].A,"
 _STORE = "C[(size_t)(row + 8 * j + i) * N + column + 8 * h] = __half(d[4 * j + 2 * h + i]);"
-_PLACE = "column = n + mine + thread / 32 * 16 + thread % 32 / 4, row = m + thread % 4 * 2;"
 _LOAD_A = "load_rows_shared<2>(TM, s.slots[slot].A, A, k_tile * TK, m, &s.full[slot]);"
 _TELL = "if (thread < 2) mbarrier_arrive_at(&s.empty[slot], thread);"
 _OWN = "if (thread == 0) mbarrier_arrive(&s.empty[slot]);"

@@ -41,13 +41,6 @@ print(len(sources.notebooks(sources.NOTEBOOKS)), "lessons,", len(records.files()
 
 
 CHECKSUMS = Path("cuda-in-strings/made_from.sha256")
-CONTENTS = (
-    *(f"{package}/" for package in PACKAGES),
-    "notebooks/",
-    "assets/",
-    "docs/",
-    "tools/lab_extension/",
-)
 
 
 def settings(folder: str) -> dict:

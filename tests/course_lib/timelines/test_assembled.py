@@ -16,8 +16,7 @@ from course_lib.timelines.assembled import (
 from course_lib.timelines.events import PHASES, Event
 
 TURN, WAIT, WARPS, K_TILES = 1000, 300, 3, 64
-COPY_BEGIN, COPY_END, WAIT_BEGIN, WAIT_END, _, MATH_END = range(6)
-COPY, MATH, EPILOGUE = (2 * PHASES.index(phase) for phase in ("copy", "math", "epilogue"))
+MATH, EPILOGUE = (2 * PHASES.index(phase) for phase in ("math", "epilogue"))
 
 
 def times(point: str, warp: int, k_tile: int) -> float:

@@ -21,6 +21,7 @@ from tests.sample import in_long
 from tests.tools.classroom import week
 from tests.tools.classroom.hand_ins import CROWD, ENDLESS, NAME, PATCHED, answers, hand_in, marks
 from tests.tools.classroom.hostile import HOSTILE
+from tests.tools.classroom.test_sandbox import quietly
 from tools.classroom import grade, release, sandbox
 from tools.classroom.feedback import RULE
 
@@ -59,13 +60,6 @@ def given(nbgrader, course: Path, *names: str) -> None:
     for name in names or [NAME]:
         made = nbgrader(course, "generate_assignment", name)
         assert made.returncode == 0, made.stderr
-
-
-def quietly(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
 
 
 def printed(course: Path, student: str, mark: str, name: str = NAME) -> str:
