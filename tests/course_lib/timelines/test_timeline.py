@@ -166,18 +166,18 @@ class Marking:
                     rows[k, :32, warp, 0] = 10_000 + times(names[point], warp, k) + moved
 
 
-def measured(patch, slow=None, moved=None, noting=0.0):
+def measured(monkeypatch, slow=None, moved=None, noting=0.0):
     marking = Marking(slow or {}, moved, noting)
-    install(patch, marking.fake)
     kernel = marking.fake.RawKernel(TRACED, "tiled", OPTIONS)
-    return marking, timeline(kernel, Gemm(128, 128, 1024), LOOP)
+    with monkeypatch.context() as patch:
+        install(patch, marking.fake)
+        return marking, timeline(kernel, Gemm(128, 128, 1024), LOOP)
 
 
 @pytest.mark.parametrize("noting", [0.0, 0.07])
 def test_the_turn_by_speed_is_that_of_the_kernel_without_marks(folder, monkeypatch, noting):
     """Not of a longer K, nor of the launches that note the begin and the end of blocks."""
-    with monkeypatch.context() as patch:
-        _, seen = measured(patch, noting=noting)
+    _, seen = measured(monkeypatch, noting=noting)
     assert seen.about["turn"] == pytest.approx(TURN, abs=1)
     assert seen.about["noting"] == pytest.approx(noting, abs=0.005)
 
@@ -209,8 +209,7 @@ def test_measured_on_a_gpu_then_replayed_elsewhere(folder, monkeypatch):
 
 def test_the_way_that_disturbs_least_is_taken(monkeypatch):
     slow = {(COPY_BEGIN, way): 0.05 for way in marks.WAYS} | {(COPY_BEGIN, 4): 0.02, (MATH_END, 0): 0.2}
-    with monkeypatch.context() as patch:
-        marking, seen = measured(patch, slow)
+    marking, seen = measured(monkeypatch, slow)
     assert seen.about["disturbance"]["copy.begin"] == [4, pytest.approx(0.02, abs=0.002)]
     assert seen.about["disturbance"]["math.end"] == [1, pytest.approx(0, abs=0.002)]
     assert {way for point, way in marking.tried if point == MATH_END} == {0, 1}, (
@@ -220,14 +219,12 @@ def test_the_way_that_disturbs_least_is_taken(monkeypatch):
 
 def test_other_references_are_taken_where_phases_of_a_warp_overlap(monkeypatch):
     """A mark that moves what stands behind it, in a time in which nothing else is to be done: no launch is longer."""
-    with monkeypatch.context() as patch:
-        _, straight = measured(patch)
-        (first,) = straight.about["references"]
-        _, seen = measured(patch, moved={(MATH_END, points_by_name()[first]): 200})
+    _, straight = measured(monkeypatch)
+    (first,) = straight.about["references"]
+    _, seen = measured(monkeypatch, moved={(MATH_END, points_by_name()[first]): 200})
     assert seen.about["references"] != [first]
     assert seen.cycles("math") == straight.cycles("math")
-    with monkeypatch.context() as patch:
-        _, all_moved = measured(patch, moved={(MATH_END, end): 200 for end in range(10)})
+    _, all_moved = measured(monkeypatch, moved={(MATH_END, end): 200 for end in range(10)})
     assert all_moved.about["references"] == ["math.end"], "the one from which nothing is moved"
 
 
@@ -237,8 +234,7 @@ def points_by_name():
 
 def test_what_disturbs_is_pale_and_what_disturbs_more_is_left_out(monkeypatch):
     slow = {(COPY_BEGIN, way): 0.05 for way in marks.WAYS} | {(MATH_END, way): -0.2 for way in marks.WAYS}
-    with monkeypatch.context() as patch:
-        _, seen = measured(patch, slow)
+    _, seen = measured(monkeypatch, slow)
     assert seen.about["left_out"] == ["math.end"] and seen.share("math") is None
     assert seen.percent("math") == "not measured"
     copies = [event for event in seen.parts["steady"].events if event.phase == "copy"]
