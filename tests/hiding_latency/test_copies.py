@@ -169,15 +169,26 @@ def test_a_deleted_copy_is_made_again(begun):
     assert cell_sources(begun.mine / NAME) == ["# A lesson", "k = 1"]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "<<<<<<< HEAD\n{", "[]", '{"cells": 3}', '{"cells": [{"cell_type": "code"}]}', "{}"]
-)
+NESTED = "[" * 100_000 + "]" * 100_000
+BROKEN = {
+    "nested": NESTED,
+    "nested cells": f'{{"cells": {NESTED}}}',
+    "cut": '{"cells": [',
+    "binary": "\0\x7f\x80",
+}
+
+
+NO_NOTEBOOKS = ["", "<<<<<<< HEAD\n{", "[]", '{"cells": 3}', '{"cells": [{"cell_type": "code"}]}', "{}"]
+
+
+@pytest.mark.parametrize("text", [*NO_NOTEBOOKS, *BROKEN.values()], ids=[*NO_NOTEBOOKS, *BROKEN])
 def test_a_copy_that_cannot_be_read_is_kept_aside(begun, text):
     for aside in ("01_first.broken.ipynb", "01_first.broken-2.ipynb"):
         (begun.mine / NAME).write_text(text)
         (news,) = begun.update()
         assert news.endswith(f"It is kept as {aside}, and the lesson is made again.")
         assert begun.files()[aside] == text
+    assert list(begun.files()) == ["01_first.broken-2.ipynb", "01_first.broken.ipynb", NAME]
     assert cell_sources(begun.mine / NAME) == ["# A lesson", "k = 1"]
 
 
@@ -234,24 +245,6 @@ def test_interrupted_between_a_copy_and_its_note(begun):
     begun.publish("1.2.0", "k = 3")
     begun.update()
     assert cell_sources(begun.mine / NAME) == ["# A lesson", "k = 3"] and list(begun.files()) == [NAME]
-
-
-NESTED = "[" * 100_000 + "]" * 100_000
-BROKEN = {
-    "nested": NESTED,
-    "nested cells": f'{{"cells": {NESTED}}}',
-    "cut": '{"cells": [',
-    "binary": "\0\x7f\x80",
-}
-
-
-@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
-def test_a_copy_that_is_no_notebook_is_kept_and_made_again(begun, text):
-    (begun.mine / NAME).write_text(text)
-    (said,) = begun.update()
-    assert "It is kept as 01_first.broken.ipynb, and the lesson is made again." in said
-    assert begun.files() == {NAME: begun.files()[NAME], "01_first.broken.ipynb": text}
-    assert cell_sources(begun.mine / NAME) == ["# A lesson", "k = 1"]
 
 
 @pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)

@@ -176,6 +176,7 @@ KERNELS = {
     "naive": (kernel_of(name="naive"), Launch((16, 16, 16), (16, 16))),
     "tiled": (kernel_of(), Launch()),
 }
+EDITED = kernel_of(SOURCE.replace("A[row]", "A[0]")), Launch()
 
 
 @pytest.fixture
@@ -233,13 +234,18 @@ def a_record(folder, **changes):
     return gemm
 
 
+def record_otherwise(folder, label, **changes):
+    """Change what the record says of one kernel."""
+    path = folder / "nvidia-h100-80gb-hbm3.json"
+    record = json.loads(path.read_text())
+    next(entry for entry in record["speeds"].values() if entry["label"] == label).update(changes)
+    records.write(path, record)
+
+
 def test_cublas_beside_kernels_is_that_of_their_run(folder):
     """The record keeps cuBLAS of the last run only; what each kernel was compared with stands in its own entry."""
-    gemm, path = a_record(folder), folder / "nvidia-h100-80gb-hbm3.json"
-    record = json.loads(path.read_text())
-    of_tiled = next(entry for entry in record["speeds"].values() if entry["label"] == "tiled")
-    of_tiled["cublas_tflops"] = 45.0
-    records.write(path, record)
+    gemm = a_record(folder)
+    record_otherwise(folder, "tiled", cublas_tflops=45.0)
     results = benchmark(gemm, KERNELS)
     naive, tiled, last, other = results.rows
     assert results.kernels == (naive, tiled)
@@ -254,11 +260,8 @@ def test_cublas_beside_kernels_is_that_of_their_run(folder):
 
 
 def test_runs_whose_cublas_hardly_differs_have_one_row(folder):
-    gemm, path = a_record(folder), folder / "nvidia-h100-80gb-hbm3.json"
-    record = json.loads(path.read_text())
-    for entry in record["speeds"].values():
-        entry["cublas_tflops"] *= 1.001 if entry["label"] == "tiled" else 1
-    records.write(path, record)
+    gemm = a_record(folder)
+    record_otherwise(folder, "tiled", cublas_tflops=52.0 * 1.001)
     assert [row.label for row in benchmark(gemm, KERNELS).rows] == ["naive", "tiled", "cuBLAS"]
 
 
@@ -314,12 +317,8 @@ def test_replay(folder):
 
 def test_rows_from_elsewhere_have_a_mark_that_the_caption_explains(folder):
     gemm = a_record(folder)
-    path = folder / "nvidia-h100-80gb-hbm3.json"
-    record = json.loads(path.read_text())
-    next(e for e in record["speeds"].values() if e["label"] == "tiled")["date"] = "2026-11-24"
-    records.write(path, record)
-    edited = {"edited": (kernel_of(SOURCE.replace("A[row]", "A[0]")), Launch())}
-    results = benchmark(gemm, edited | KERNELS | {"again": KERNELS["tiled"]})
+    record_otherwise(folder, "tiled", date="2026-11-24")
+    results = benchmark(gemm, {"edited": EDITED} | KERNELS | {"again": KERNELS["tiled"]})
     lines = repr(results).splitlines()
     assert lines[1:4] == [
         "recorded on NVIDIA H100 80GB HBM3, 2026-11-21",
@@ -335,11 +334,7 @@ def test_rows_from_elsewhere_have_a_mark_that_the_caption_explains(folder):
 def test_columns_that_nobody_fills_are_left_out(folder):
     gemm = a_record(folder)
     assert "sustained" not in repr(benchmark(gemm, KERNELS))
-    record = json.loads((folder / "nvidia-h100-80gb-hbm3.json").read_text())
-    next(iter(record["speeds"].values())).update(
-        sustained=3.5, sustained_mhz=1410, watts=700, flop_per_clock=17
-    )
-    records.write(folder / "nvidia-h100-80gb-hbm3.json", record)
+    record_otherwise(folder, "naive", sustained=3.5, sustained_mhz=1410, watts=700, flop_per_clock=17)
     text = repr(benchmark(gemm, KERNELS))
     assert "sustained TFLOP/s" in text and "4 at 1410 MHz, 700 W" in text and "FLOP/clk/SM" not in text
 
@@ -359,7 +354,7 @@ def test_gain_names_its_base(folder):
 
 def test_the_gain_of_one_kernel_over_another(folder):
     gemm = a_record(folder)
-    results = benchmark(gemm, KERNELS | {"edited": (kernel_of(SOURCE.replace("A[row]", "A[0]")), Launch())})
+    results = benchmark(gemm, KERNELS | {"edited": EDITED})
     assert results.gain("tiled", "naive") == 31.5 / 4
     assert results.gain("edited", "naive") is None
     with pytest.raises(ValueError, match="there is no row 'tild'; rows: naive, tiled"):
@@ -389,7 +384,7 @@ def test_a_gain_is_over_a_row_of_the_same_gpu(folder):
 
 def test_an_edited_kernel_has_no_record(folder, capsys):
     gemm = a_record(folder)
-    edited = {"edited <1>": (kernel_of(SOURCE.replace("A[row]", "A[0]")), Launch())}
+    edited = {"edited <1>": EDITED}
     results = benchmark(gemm, KERNELS | edited)
     row = results.rows[2]
     assert row.tflops is None and row.origin.startswith("no record: the kernel was edited")
