@@ -114,7 +114,8 @@ def register(kind: str) -> tuple[str, str]:
 
 
 def kernel_source(form: Form) -> str:
-    names = "abcd"[: len(form.inputs)]
+    # d is the result
+    names = "abce"[: len(form.inputs)]
     parameters = ", ".join(f"const {C_TYPE[width(k)]}* {n}" for n, k in zip(names, form.inputs))
     values = (FROM_BITS.get(k, "%s") % f"{n}[i]" for n, k in zip(names, form.inputs))
     operands = ", ".join(f'"{register(k)[1]}"({value})' for k, value in zip(form.inputs, values))

@@ -6,13 +6,27 @@ import pytest
 from ptxsim import compile, launch
 from ptxsim.compiler import nvrtc
 from ptxsim.instructions.registry import PURE
-from tests.kernels.instruction_cases import CASES, PRELUDE, ROWS, every_form, kernel_source
+from tests.kernels.instruction_cases import (
+    CASES,
+    PRELUDE,
+    ROWS,
+    STRIDES,
+    Form,
+    every_form,
+    kernel_source,
+)
 
 
 def test_every_form_compiles_for_compute_80():
     source = PRELUDE + "".join(kernel_source(form) for form in every_form())
     ptx = nvrtc.compile_ptx(source).ptx
     assert all(f".entry {case.kernel}(" in ptx for case in CASES)
+
+
+def test_a_form_with_the_most_operands_compiles():
+    form = Form("bfi.b32", "b32", ("b32", "b32", "u32", "u32"))
+    assert len(form.inputs) == len(STRIDES)
+    assert "bfi.b32" in nvrtc.compile_ptx(PRELUDE + kernel_source(form)).ptx
 
 
 def test_cases_are_distinct_and_complete():
