@@ -3,6 +3,7 @@
 import numpy as np
 
 from tests.kernels.case import poison, random
+from tests.lessons.lesson_01 import NO_LAST_TILE
 
 NOTEBOOK = "02_producer_consumer"
 
@@ -27,12 +28,6 @@ ALL_READ = "__syncthreads();                              // all have read it"
 NO_WAIT = ("wait removed", "wait_all();", "", "unwaited-copy")
 NO_FIRST = ("first barrier removed", COMPLETE, "", "read-after-write|uninitialised-read")
 NO_SECOND = ("second barrier removed", ALL_READ, "", "write-after-read")
-NO_LAST_TILE = (
-    "last k-tile skipped",
-    "k_tile < K / TK;",
-    "k_tile < K / TK - 1;",
-    "without the last k-tile|NaN|wrong",
-)
 MATH = [
     ("k off by one", "k < TK;", "k < TK - 1;", "without the last k of every k-tile|uninitialised|wrong"),
     ("rows of A for B", "m, n);\n", "n, m);\n", "wrong|past the end of As"),

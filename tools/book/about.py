@@ -3,13 +3,14 @@ lesson as a notebook in the browser where the book has these and, once the repos
 pyproject.toml), where to change it, report a mistake or run it."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from docutils import nodes
 
 from hiding_latency.packages import pyproject
+
+from .glossary import around
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,15 +21,10 @@ _LABEL = re.compile(r"^Promise\. ")
 def description(doctree: nodes.document) -> str:
     """The first sentences of a page's prose, as many as fit; "" where it has none."""
     for paragraph in doctree.findall(nodes.paragraph):
-        if not any("cell_output" in around.get("classes", ()) for around in _around(paragraph)):
+        if not any("cell_output" in each.get("classes", ()) for each in around(paragraph)):
             text = _LABEL.sub("", " ".join(paragraph.astext().split()))
             return shortened(text)
     return ""
-
-
-def _around(node: nodes.Node) -> Iterator[nodes.Element]:
-    while (node := node.parent) is not None:
-        yield node
 
 
 def shortened(text: str) -> str:

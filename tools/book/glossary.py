@@ -92,14 +92,14 @@ def _prose(doctree: nodes.document) -> list[nodes.Text]:
         if isinstance(node, nodes.raw):
             folded += node.astext().count("<details") - node.astext().count("</details")
         elif isinstance(node, nodes.Text) and not folded:
-            around = list(_around(node))
-            outside = any(isinstance(each, _NO_PROSE) or "cell" in each.get("classes", ()) for each in around)
-            if not outside and any(isinstance(each, nodes.paragraph) for each in around):
+            above = list(around(node))
+            outside = any(isinstance(each, _NO_PROSE) or "cell" in each.get("classes", ()) for each in above)
+            if not outside and any(isinstance(each, nodes.paragraph) for each in above):
                 found.append(node)
     return found
 
 
-def _around(node: nodes.Node) -> Iterator[nodes.Element]:
+def around(node: nodes.Node) -> Iterator[nodes.Element]:
     while (node := node.parent) is not None:
         yield node
 
