@@ -4,7 +4,7 @@ import json
 import select
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from unittest.mock import Mock
 
 import numpy as np
@@ -17,7 +17,7 @@ from course_lib.measure import bench, charts, records
 from course_lib.measure.bench import benchmark, so_far
 from course_lib.measure.results import Results
 from course_lib.measure.roofline_chart import spread
-from course_lib.measure.rows import Row
+from course_lib.measure.rows import HEADER, Row
 from cupy_or_sim import cupy_on_numpy, keys, power, style, timing
 from ptxsim import NvrtcMissing
 from ptxsim.clock import measured as rates
@@ -329,6 +329,28 @@ def test_rows_from_elsewhere_have_a_mark_that_the_caption_explains(folder):
     names = [line.partition("  ")[0] for line in lines[5:]]
     assert names == ["edited **", "naive", "tiled *", "again *", "cuBLAS", "cuBLAS *"]
     assert all(line in results._repr_html_() for line in lines[1:4])
+
+
+FULL = Row(
+    "tiled", "recorded", "a GPU", tflops=31.5, median_us=4363.2, p10_us=4320, p90_us=4450, repeats=20, registers=96,
+    sm_clock_mhz=1980, flop_per_clock=120, sustained=30.2, sustained_mhz=1410, watts=700, limits="power",
+    of_cublas=0.61, intensity=32.0, gain=7.88, over="naive",
+)  # fmt: skip
+
+
+def test_a_column_shows_its_number_of_the_record():
+    """Each of them, with a row in which no number is missing: a new one gets a line here."""
+    assert [each.name for each in fields(Row) if getattr(FULL, each.name) == each.default] == []
+    assert dict(zip(HEADER, FULL.cells(), strict=True)) == {
+        "kernel": "tiled",
+        "TFLOP/s": "31.5",
+        "gain": "7.88",
+        "of cuBLAS": "61%",
+        "median us": "4,363",
+        "10-90 %": "4,320-4,450",
+        "registers": "96",
+        "sustained TFLOP/s": "30 at 1410 MHz, 700 W",
+    }
 
 
 def test_columns_that_nobody_fills_are_left_out(folder):
