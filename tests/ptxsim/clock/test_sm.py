@@ -354,9 +354,15 @@ def test_nothing_is_issued_beside_a_product_of_64_bits_whoever_is_woken():
         assert len(behind) > 50 and behind.min() >= 3 - 1e-9
 
 
-@pytest.mark.parametrize("name", one_in(6, [small.name for small in WALKED if small.name not in FAR]))
+NEAR = [small.name for small in WALKED if small.name not in FAR]
+STORES = "STG.128"
+"""The only one with stores to global memory."""
+
+
+@pytest.mark.parametrize("name", dict.fromkeys([STORES, *one_in(6, NEAR)]))
 def test_a_small_kernel_takes_as_long_as_on_the_gpu(name):
-    assert {warps: part for warps, part in off(name).items() if abs(part) > CLOSE} == {}
+    far = {warps: f"{part:+.0%}" for warps, part in off(name).items() if abs(part) > CLOSE}
+    assert not far, f"the clock is further from the GPU's time of {name} than {CLOSE:.0%}, by its warps"
 
 
 @pytest.mark.parametrize("name", FAR)
