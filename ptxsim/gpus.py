@@ -1,8 +1,9 @@
 """The GPUs, each in one place: limits of an SM for the occupancy, rates for the clock, measured ceilings for the
 pictures.
 
-Sources: limits from the CUDA C++ Programming Guide (compute capabilities), L2 from NVIDIA's white papers; of the rates,
-each line names its own.
+Sources: limits of an SM from the CUDA C++ Programming Guide (compute capabilities); how many SMs there are, and L2's
+size, from NVIDIA's white papers. Each other line names its own, and its letter: M: measured. P: published. A: assumed,
+because nobody has measured it here.
 """
 
 import re
@@ -32,7 +33,7 @@ class Sourced:
 RANGES = {
     "fma": (1, 2),
     "mma": (1, 64),
-    "l2_bytes": (4, 128),
+    "l2_bytes": (8, 79),
     "l2_alone": (8, 128),
 }
 """The least and the most that a number of `Rates` can be. A: the GPUs below have 1 and 2, 8 to 32, 20 to 35 and 64 (of
@@ -45,7 +46,7 @@ class Rates:
     m16n8k16 of 16-bit inputs with float32 sums, of a sub-core; `l2_bytes`: bytes that arrive per cycle in an SM when
     all SMs ask, `l2_alone` when one does.
 
-    Raises ValueError for a number that no GPU has.
+    Raises ValueError for a number that no GPU has, and for one without a source.
     """
 
     fma: Sourced
@@ -55,7 +56,12 @@ class Rates:
 
     def __post_init__(self) -> None:
         for name in RANGES:
-            refuse(name, getattr(self, name).value)
+            known = getattr(self, name)
+            if not isinstance(known, Sourced):
+                raise ValueError(
+                    f"{name} is {known!r}: each rate is Sourced(value, how it is known, where it stands)"
+                )
+            refuse(name, known.value)
 
 
 def refuse(name: str, value: float) -> None:
@@ -118,8 +124,6 @@ class Room:
 
 
 PORT = Sourced(64, "assumed", "the port of an SM")
-
-# Of other numbers: M: measured. P: published. A: assumed, because nobody has measured it here.
 
 H100 = Gpu(
     name="H100",

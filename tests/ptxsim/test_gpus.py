@@ -1,15 +1,19 @@
 """Occupancy by the rules of the CUDA Occupancy Calculator, and what a launch takes on each GPU."""
 
+import ast
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ptxsim
 from course_lib import OPTIONS
+from ptxsim import gpus
 from ptxsim.compiler import nvrtc
 from ptxsim.front.occupancy import launch_resources, occupancy
-from ptxsim.gpus import GPUS, RANGES, Gpu, Sourced, find_gpu
+from ptxsim.gpus import GPUS, RANGES, Gpu, Sourced, file_name, find_gpu
 from tests.kernels import pipelined
 
 KB = 1024
@@ -97,6 +101,59 @@ def test_a_rate_that_is_ten_times_off_is_refused(gpu, name, by):
         replace(gpu.rates, **{name: replace(known, value=by * known.value)})
 
 
+def test_a_rate_without_a_source_is_refused():
+    with pytest.raises(ValueError, match=r"l2_bytes is 24: each rate is Sourced\("):
+        replace(GPUS["RTX 3090"].rates, l2_bytes=24)
+
+
+OF_AN_SM = ("warps", "blocks", "shared", "shared_block", "reserved", "shared_unit")
+"""One architecture, one number: the table of compute capabilities has it."""
+OF_WHITE_PAPERS = ("sms", "l2")
+
+
+def without_a_source(text: str) -> list[str]:
+    """Numbers of GPUs whose lines name no source, and of which the docstring of gpus.py names none."""
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    gpus = [call for call in calls if ast.unparse(call.func) in ("Gpu", "replace")]
+    lines = text.splitlines()
+    return [
+        f"{ast.literal_eval(call.keywords[0].value)}: {each.arg} = {ast.unparse(each.value)}"
+        for call in gpus
+        for each in call.keywords
+        if each.arg not in (*OF_AN_SM, *OF_WHITE_PAPERS)
+        and not re.search("[a-zA-Z]", ast.unparse(each.value))
+        and not re.search(r"# [MPA]: \w", lines[each.value.lineno - 1])
+    ]
+
+
+def test_each_number_of_a_gpu_names_its_source():
+    text = Path(gpus.__file__).read_text(encoding="utf-8")
+    assert without_a_source(text) == [], "behind the number: # M, P or A (measured, published, assumed): what"
+    assert without_a_source(text.replace("1410,  # P: boost", "1410,")) == ["A100: clock_mhz = 1410"]
+
+
+def test_gpus_of_one_architecture_have_the_same_sm():
+    known: dict[str, dict[str, int]] = {}
+    for gpu in GPUS.values():
+        limits = {name: getattr(gpu, name) for name in OF_AN_SM}
+        assert known.setdefault(gpu.arch, limits) == limits, gpu.name
+
+
+def test_the_page_about_the_clock_names_the_gpus():
+    """Whose costs are published, and of whom there are none; what was calibrated has a file."""
+    page = Path(gpus.__file__).with_name("docs") / "clock.md"
+    rows = re.findall(r"^\| (.*) without a file \| (\w+)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    said = {what: {*re.split(", | and ", names)} for names, what in rows}
+    files = {path.stem for path in Path(gpus.__file__).with_name("rates").glob("*.json")}
+    unknown = {
+        gpu.name
+        for gpu in GPUS.values()
+        if not gpu.rates and gpu.name != "H100" and Path(file_name(gpu.driver_name)).stem not in files
+    }
+    wanted = {"published": {gpu.name for gpu in WITH_RATES}, "none": unknown | {"unknown ones"}}
+    assert said == wanted, f"the last table of ptxsim/docs/{page.name}"
+
+
 def beyond(gpu: Gpu) -> dict[str, float]:
     """What this GPU's ceilings and limits say that no GPU has, by name."""
     cycles = gpu.sms * gpu.clock_mhz * 1e6 or 1.0
@@ -124,7 +181,7 @@ def test_ten_times_an_h100_s_l2_is_refused():
 
 def test_l2_of_a_new_gpu_that_is_ten_times_too_fast_is_refused():
     """As somebody wrote of an L40S: 86 TB/s together."""
-    with pytest.raises(ValueError, match="l2_bytes is 240, and it is from 4 to 128 on every GPU"):
+    with pytest.raises(ValueError, match="l2_bytes is 240, and it is from 8 to 79 on every GPU"):
         replace(GPUS["RTX 3090"].rates, l2_bytes=Sourced(240, "assumed", "an L40S"))
 
 

@@ -117,8 +117,8 @@ def test_a_broken_file_is_named(rates, other):
 @pytest.mark.parametrize(
     ("name", "by", "says"),
     [
-        ("LDG.128 in L2", 0.1, r"l2_bytes is 35\d(\.\d)?, and it is from 4 to 128 on every GPU"),
-        ("LDG.128 in L2", 10, r"l2_bytes is 3\.\d+, and it is from 4 to 128"),
+        ("LDG.128 in L2", 0.1, r"l2_bytes is 35\d(\.\d)?, and it is from 8 to 79 on every GPU"),
+        ("LDG.128 in L2", 10, r"l2_bytes is 3\.\d+, and it is from 8 to 79"),
         ("HMMA.16816.F32, 4 sums", 10, r"tensor_interval is 61\.\d+, and 6\.15 on an H100"),
         ("LDG.32 in L2, dependent", 10, r"l2_latency is 2955, and 288 on an H100"),
     ],
