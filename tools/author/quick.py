@@ -8,11 +8,13 @@ It is no proof: `make test` runs all of them.
 import ast
 import html
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterable
 from fnmatch import fnmatch
 from functools import cache
@@ -28,6 +30,14 @@ EXACT = "tests/ptxsim/instructions/test_instructions.py"
 RESULTS = "tests/ptxsim/instructions/test_instruction_results.py"
 KERNELS = "tests/ptxsim/test_kernels.py"
 RIGHT = "test_right_kernel_gives_the_reference_and_no_report"
+MISTAKES = "tests/ptxsim/races/test_hazards_cases.py"
+EXERCISES = "tests/lessons/test_lesson_kernels.py"
+MOST_EXERCISES = 5
+"""Of so many that changed at once every answer is tried; that takes some seconds each."""
+IN_ANY_KERNEL = {"ld", "st", "bra", "ret"}
+"""What the compiler makes of any C++."""
+IN_CUDA = {"atom": r"\batomic"}
+"""How CUDA C++ calls an instruction, where that has not its name, as __shfl_sync has."""
 TABLE: dict[str, list[str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 """Pattern of a file -> tests; quick.toml says what stands in braces there."""
 
@@ -50,13 +60,15 @@ SLOW = (
 )
 HALF_HOURS = tuple(f"tests/browser/test_{name}.py" for name in ("live_more", "live_lessons", "week"))
 """Tests for `make long` alone, which a helper that changed does not ask for."""
+MINUTES = tuple(f"tests/ptxsim/races/test_{name}.py" for name in ("mutants", "hopper_mutants"))
+"""For `make test`, likewise."""
 
 
 def main() -> int:
     """0 when style, import rules, types and the tests are all right, and tests ran for all that changed."""
     changed = changes()
-    steps = [["ruff", "check", "."], ["ruff", "format", "--check", "."]]
-    right = [run(step) for step in steps]
+    style = [["ruff", "check", "."], ["ruff", "format", "--check", "."]]
+    unlike = [step for step in style if not run(step)]
     stale = stale_reports()
     for text, places in stale.items():
         print(f"These words are nowhere in ptxsim any more: {text!r}. They stand in")
@@ -69,11 +81,16 @@ def main() -> int:
         print("`make outputs` renews them; look at what `git diff` says of them.")
     chosen = [*ALWAYS, *tests_of(changed)]
     print(f"== {len(changed)} changed files, {len(chosen)} places with tests")
-    right.append(run_tests(chosen))
+    right = [run_tests(chosen)]
+    if answers := exercises_of(changed):
+        right.append(run_every_answer(answers))
+    # what was said above the tests is out of sight
+    for step in unlike:
+        run(step)
     untested = [file for file in changed if not tested(file)]
     for file in untested:
         print(f"no test ran for {file}")
-    all_right = all(right) and not stale and not untested
+    all_right = all(right) and not unlike and not stale and not untested
     print("quick: all right; `make test` is the proof" if all_right else "quick: something is wrong")
     return int(not all_right)
 
@@ -92,12 +109,14 @@ def tests_of(changed: Iterable[str]) -> list[str]:
     """What pytest is given for these files, without repetitions."""
     found: dict[str, None] = {}
     for file in filter(lambda file: (ROOT / file).exists(), changed):
-        of_it = beside(file)
-        for pattern, tests in TABLE.items():
-            if fnmatch(file, pattern):
-                of_it += [place for test in tests for place in fill(test, file)]
+        of_it = beside(file) + [place for test in named(file) for place in fill(test, file)]
         found |= dict.fromkeys(of_it or importers(file))
     return list(found)
+
+
+def named(file: str) -> list[str]:
+    """What quick.toml names for a file."""
+    return [test for pattern, tests in TABLE.items() if fnmatch(file, pattern) for test in tests]
 
 
 def tested(file: str) -> bool:
@@ -120,18 +139,23 @@ def beside(file: str) -> list[str]:
 
 
 def importers(file: str) -> list[str]:
-    """The test files that import a helper of the tests, or name this file, also through another helper."""
+    """The test files that import a helper of the tests, or name this file, also through another helper; not through a
+    test file, which others may import too."""
     if not file.startswith("tests/"):
         return []
     waiting, found = [file], {file}
     while waiting:
         wanted = Path(waiting.pop())
+        if wanted.name.startswith("test_"):
+            continue
         module = ".".join(wanted.with_suffix("").parts).removesuffix(".__init__")
         named = wanted.as_posix() if wanted.suffix == ".py" else wanted.stem
         new = {path for path, (modules, text) in helpers().items() if module in modules or named in text}
         waiting += new - found
         found |= new
-    return sorted(path for path in found - {file, *HALF_HOURS} if Path(path).name.startswith("test_"))
+    return sorted(
+        path for path in found - {file, *HALF_HOURS, *MINUTES} if Path(path).name.startswith("test_")
+    )
 
 
 @cache
@@ -190,26 +214,71 @@ def exact_cases_of(roots: list[str]) -> list[str]:
 
 
 def kernels_with(roots: list[str]) -> list[str]:
-    """The test kernels whose text names one of these instructions; all of them where none does, as of `ld`, and where
-    a file registers none."""
+    """The test kernels whose text names one of these instructions. Where none does: no kernel for pure ones, which
+    have cases of their own, else all. All, too, for what is in any kernel, and for a file that registers none."""
+    from ptxsim.instructions.registry import PURE
     from tests.kernels.cases import CASES
 
-    named = [case.name for case in CASES if any(root in case.source for root in roots)]
-    return [f"{KERNELS}::{RIGHT}[{name}]" for name in named or [case.name for case in CASES]]
+    if roots and IN_ANY_KERNEL.isdisjoint(roots):
+        named = [case.name for case in CASES if any(has(case.source, root) for root in roots)]
+        if named or PURE.keys() >= {*roots}:
+            return [f"{KERNELS}::{RIGHT}[{name}]" for name in named]
+    return [f"{KERNELS}::{RIGHT}[{case.name}]" for case in CASES]
+
+
+def has(source: str, root: str) -> bool:
+    """Whether CUDA C++ has this instruction: as PTX, at its start, or as a function such as __shfl_sync."""
+    name = re.escape(root)
+    start = r"(?:^|[^\w.:]|\\[nt])"
+    words = (rf"{start}{name}\.[a-z]", rf"\b__{name}_", *filter(None, [IN_CUDA.get(root)]))
+    return re.search("|".join(words), source, re.MULTILINE) is not None
 
 
 def kernels_of(file: str) -> list[str]:
-    """The test kernels that a file of tests/kernels defines, and whether their frozen results are of today's text."""
+    """The test kernels that a file of tests/kernels defines: of right ones also whether their frozen results are of
+    today's text, of those with a mistake whether each kind still has its kernels."""
     from tests.kernels import cases
 
+    if file == "tests/kernels/cases.py":
+        return []
     module = import_module(file.removesuffix(".py").replace("/", "."))
     names = [case.name for case in getattr(module, "CASES", ()) if case in cases.CASES]
-    of_file = file != "tests/kernels/cases.py"
-    return [
-        f"{KERNELS}::{test}[{name}]"
-        for name in names * of_file
-        for test in (RIGHT, "test_frozen_result_is_current")
+    right = [
+        f"{KERNELS}::{test}[{name}]" for name in names for test in (RIGHT, "test_frozen_result_is_current")
     ]
+    wrong = [
+        f"{MISTAKES}::{test}[{case.kind}:{case.name}]"
+        for case in getattr(module, "WRONG", ())
+        for test in ("test_mistake_is_reported_where_it_is", "test_message_names_the_thread_and_the_array")
+    ]
+    return [*right, *wrong, *[f"{MISTAKES}::test_every_kind_has_two_kernels"] * bool(wrong)]
+
+
+def exercises_of(changed: Iterable[str]) -> list[str]:
+    """The exercises that changed lines are about, as "02.15": the one that such a line names, or the nearest above
+    it that names just one. None where these are so many that a lesson changed."""
+    from course_lib.exercises.answers import exercises
+
+    found = set()
+    for file in changed:
+        number = re.search(r"(?:^|[/_])(\d\d)(?=[_.])", file)
+        if number and (ROOT / file).exists() and any("{exercises}" in test for test in named(file)):
+            lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+            # what stands above a function is about another exercise
+            back = 1 if fnmatch(file, "notebooks/answers/*.py") else len(lines)
+            for line in changed_lines(file):
+                near = ({*re.findall(rf"\b{number[1]}\.\d+\b", text)} for text in lines[line::-1][:back])
+                found |= next((names for names in near if len(names) == 1), set())
+    found &= exercises().keys()
+    return sorted(found) if len(found) <= MOST_EXERCISES else []
+
+
+def changed_lines(file: str) -> list[int]:
+    """Which lines of a file differ from the last commit, from 0."""
+    hunks = re.findall(
+        r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", git("diff", "-U0", "HEAD", "--", file), re.MULTILINE
+    )
+    return [int(first) - 1 + more for first, count in hunks for more in range(int(count or 1))]
 
 
 def registered(path: Path) -> list[str]:
@@ -239,7 +308,17 @@ def run_tests(chosen: list[str]) -> bool:
         f"--numprocesses={2 * (notebooks > 1)}",
         *["--nbval"] * bool(notebooks),
     ]
-    return run(["pytest", *how, *["-k", expression] * bool(expression), *places])
+    count = Counter(test.partition("::")[0] for test in places)
+    of_file = "\n".join(f"   {file}{f', {many} tests' * (many > 1)}" for file, many in count.items())
+    only = ["-k", expression] * bool(expression)
+    return run(["pytest", *how, *only, *places], " ".join(["pytest", *how, *only]) + f"\n{of_file}")
+
+
+def run_every_answer(exercises: list[str]) -> bool:
+    """Whether the right answers of these pass and the wrong ones get their hints: all, where the tests of their lesson
+    take a sample."""
+    names = " or ".join(f"[{name}] or [{name}-" for name in exercises)
+    return run(["pytest", "-q", "--no-header", EXERCISES, "-k", names], COURSE_EVERY_CASE="1")
 
 
 def selected(chosen: list[str]) -> tuple[list[str], str]:
@@ -261,11 +340,13 @@ def selected(chosen: list[str]) -> tuple[list[str], str]:
     return [*(place for place in places if place.partition("::")[0] not in words), *words], expression
 
 
-def run(command: list[str]) -> bool:
-    """Whether it ended with 0. What a signal ended has a negative status, which is no success and no error of its own:
-    it is named, since nothing else may have been printed."""
-    print("==", *command, flush=True)
-    status = subprocess.run([sys.executable, "-m", *command], cwd=ROOT).returncode
+def run(command: list[str], shown: str = "", **settings: str) -> bool:
+    """Whether it ended with 0, with these settings of the environment; `shown` is printed in place of a long command.
+    What a signal ended has a negative status, which is no success and no error of its own: it is named, since nothing
+    else may have been printed."""
+    print("==", shown or " ".join(command), flush=True)
+    environment = os.environ | settings
+    status = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, env=environment).returncode
     if status < 0:
         print(f"{command[0]} was ended by {signal.Signals(-status).name}: what it had not run was not tested")
     return status == 0

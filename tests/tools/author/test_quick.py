@@ -33,6 +33,11 @@ def test_every_place_of_the_table_is_there():
         ("tests/kernels/gemm.py", "tests/ptxsim/test_kernels.py"),
         ("tests/kernels/tensor.py", "test_frozen_result_is_current[mma_f16_k16_f32]"),
         ("tests/kernels/case.py", "tests/ptxsim/test_kernels.py"),
+        (
+            "tests/kernels/orders.py",
+            "test_mistake_is_reported_where_it_is[barrier-divergence:first_thread_skips]",
+        ),
+        ("ptxsim/races/hazards.py", "test_a_page_names_every_kind_of_hazard_and_those_that_end_a_launch"),
         ("tests/hiding_latency/compile_service/ask.py", "tests/hiding_latency/compile_service"),
         ("tests/golden/newer_h100.npz", "tests/ptxsim/instructions/test_newer.py"),
         ("course_lib/compiled/exercises/01_mainloop.zip", "notebooks/exercises/01_mainloop.ipynb"),
@@ -93,6 +98,75 @@ def test_a_helper_of_tests_asks_for_no_test_of_make_long_alone(monkeypatch):
     assert "tests/browser/test_live.py" in asked and not {*asked} & {*quick.HALF_HOURS}
 
 
+@pytest.mark.parametrize("name", ["known_wrong", "orders", "hopper_wrong"])
+def test_wrong_kernels_ask_for_themselves_alone(name):
+    asked = quick.tests_of([f"tests/kernels/{name}.py"])
+    assert {test.partition("::")[0] for test in asked} == {quick.MISTAKES}
+    assert f"{quick.MISTAKES}::test_every_kind_has_two_kernels" in asked and all(
+        "::" in test for test in asked
+    )
+
+
+def test_a_helper_is_not_followed_through_a_test_file():
+    """Others import test_lesson_kernels.py; mutants take minutes."""
+    asked = quick.tests_of(["tests/kernels/to_mutate.py", "tests/kernels/lesson_cases.py"])
+    assert "tests/lessons/test_one_text.py" in asked and "tests/lessons/test_volatile.py" not in asked
+    assert not {*asked} & {*quick.MINUTES} and all((ROOT / file).exists() for file in quick.MINUTES)
+
+
+@pytest.mark.parametrize(
+    ("root", "source", "there"),
+    [
+        ("or", "for (int i = 0; i < n; ++i)", False),
+        ("red", "__shared__ float reduced.x[4];", False),
+        ("st", "first.x = last.x;", False),
+        ("or", 'asm("or.b32 %0, %1, %2;" : "=r"(x)', True),
+        ("or", 'asm("xor.b32 %0, %1, %2;" : "=r"(x)', False),
+        ("red", r'asm("{ .reg .u32 x;\n\tred.global.add.u32 [%0], 1; }"', True),
+        ("cp", "    cp.async.wait_all;", True),
+        ("shfl", "x += __shfl_down_sync(~0u, x, 1);", True),
+        ("atom", "atomicAdd(&sum, 1);", True),
+    ],
+)
+def test_an_instruction_is_a_whole_word_of_ptx(root, source, there):
+    assert quick.has(source, root) == there
+
+
+def test_of_an_exercise_that_changed_every_answer_is_tried(monkeypatch):
+    hints, wrong = "notebooks/answers/hints_02.toml", "tests/lessons/bank_02.wrong.txt"
+    places = {hints: '["02.13"]', wrong: "02.11"}
+    starts = {file: (ROOT / file).read_text().splitlines().index(name) for file, name in places.items()}
+    monkeypatch.setattr(quick, "changed_lines", lambda file: [starts[file] + 2])
+    assert quick.exercises_of([hints, wrong, "tools/author/quick.py"]) == ["02.11", "02.13"]
+    monkeypatch.setattr(quick, "changed_lines", lambda file: range(starts[file] + 400))
+    assert quick.exercises_of([hints]) == [], "a lesson, and not an exercise"
+    asked = []
+    monkeypatch.setattr(quick, "run", lambda command, **settings: asked.append((command, settings)))
+    quick.run_every_answer(["02.1", "02.13"])
+    assert asked[0][0][-1] == "[02.1] or [02.1- or [02.13] or [02.13-"
+    assert asked[0][1] == {"COURSE_EVERY_CASE": "1"}
+
+
+def test_which_lines_of_a_file_changed(monkeypatch):
+    hunks = "@@ -3 +3 @@ a\n-x\n+y\n@@ -9,0 +10,2 @@\n+y\n+z\n@@ -20,2 +22,0 @@\n-x\n"
+    monkeypatch.setattr(quick, "git", lambda *asked: hunks)
+    assert quick.changed_lines("a.py") == [2, 9, 10]
+
+
+def test_pytest_is_shown_with_a_count_for_each_file_and_ruff_once_more_behind_it(monkeypatch, capsys):
+    def step(command: list[str], **_: object) -> subprocess.CompletedProcess:
+        return subprocess.CompletedProcess(command, int("check" in command and "--check" not in command))
+
+    monkeypatch.setattr(quick, "changes", lambda: ["tests/kernels/orders.py"])
+    monkeypatch.setattr(quick, "stale_reports", dict)
+    monkeypatch.setattr(quick.subprocess, "run", step)
+    assert quick.main() == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert any(re.fullmatch(rf"   {quick.MISTAKES}, \d\d tests", line) for line in lines)
+    assert max(map(len, lines)) < 200
+    assert lines[0] == lines[-2] == "== ruff check ."
+
+
 def test_all_run_in_one_pytest_and_a_k_is_about_its_own_file():
     kernels, other = "tests/lessons/test_lesson_kernels.py", "tests/tools/test_pages.py"
     places, expression = quick.selected(
@@ -120,7 +194,7 @@ def test_instructions_ask_for_their_own_cases_and_for_every_case_there_is():
 def test_a_file_without_a_test_is_named_and_no_success(monkeypatch, capsys):
     monkeypatch.setattr(quick, "changes", lambda: ["LICENSE", "gone.py", ".ci/run", "ptxsim/README.md"])
     monkeypatch.setattr(quick, "stale_reports", dict)
-    monkeypatch.setattr(quick, "run", lambda command: True)
+    monkeypatch.setattr(quick, "run", lambda *_, **__: True)
     assert quick.main() == 0
     monkeypatch.setattr(quick, "TABLE", {})
     assert quick.main() == 1
@@ -145,7 +219,7 @@ def test_words_that_are_gone_are_named_with_all_their_places(monkeypatch):
 def test_notebooks_that_show_what_a_changed_file_draws_are_named(monkeypatch, capsys):
     monkeypatch.setattr(quick, "changes", lambda: ["course_lib/measure/charts.py"])
     monkeypatch.setattr(quick, "stale_reports", dict)
-    monkeypatch.setattr(quick, "run", lambda command: True)
+    monkeypatch.setattr(quick, "run", lambda *_, **__: True)
     assert quick.main() == 0
     said = capsys.readouterr().out
     assert "no test compares what they show" in said and "  notebooks/05_three_stage.ipynb" in said
