@@ -18,6 +18,8 @@ from .hints import fitting, hints, smaller_steps
 GAP = "____"
 STEP_AT = 3
 """From so many answers in a row on that are not right, a smaller step is offered."""
+ONE_WARP_WAITS = "one-warp-waits"
+"""The word for a race of two warps between which the source has a `__syncwarp()`."""
 NOT_COMPILED = "does-not-compile"
 """The word for a source that the compiler refuses."""
 KINDS = {kind.name for kind in TABLE}
@@ -25,6 +27,7 @@ LINE = re.compile(r"\bline (\d+)\b(?! of (?!kernel\.cu))")
 """A line of the kernel; not "line 9 of cp_async.cuh"."""
 CANDIDATE = re.compile(r'built-in operator |function "operator\W|.*: note #\d+-D: .*"operator\W')
 """A line for one of the operators between which the compiler cannot choose: the types beside them tell more."""
+THREAD = re.compile(r"thread (\d+)\b")
 OF_COMPILER = re.compile(r"\bkernel\.cu\((\d+)\)")
 """The same, as the compiler writes it of a file that a learner does not have."""
 
@@ -101,7 +104,7 @@ def judged(name: str, answer: object, test: Callable) -> tuple[ExerciseVerdict, 
     except (AssertionError, ValueError, TypeError, RuntimeError) as error:
         if picture := getattr(error, "picture", None):
             style.show(*picture)
-        words = _words(error)
+        words = _words(error, _source(answer))
         told = f"{_in_short(str(error))} Hint: {fitting(hints(name), words)}"
         return ExerciseVerdict(name, False, told, hazards=_hazards(error)), words
     return ExerciseVerdict(name, True, "right: the check finds no mistake in it."), ()
@@ -112,10 +115,35 @@ def _hazards(error: Exception) -> tuple[Hazard, ...]:
     return tuple(getattr(error, "hazards", ()))
 
 
-def _words(error: Exception) -> list[str]:
-    """Of each hazard, the most serious first, its cause and then its kind; then the causes of the check itself."""
-    words = [word for hazard in _hazards(error) for word in (hazard.cause, hazard.kind)]
-    return words + list(getattr(error, "causes", ()))
+def _source(answer: object) -> str:
+    """The text of the kernel in an answer; "" if there is none."""
+    parts = answer if isinstance(answer, tuple | list) else (answer,)
+    return next((part.code for part in parts if isinstance(getattr(part, "code", None), str)), "")
+
+
+def _words(error: Exception, source: str = "") -> list[str]:
+    """Of each hazard, the most serious first, its cause and then its kind; then the causes of the check itself. Before
+    all of them ONE_WARP_WAITS, if the first hazard of this `source` is that."""
+    hazards = _hazards(error)
+    words = [word for hazard in hazards for word in (hazard.cause, hazard.kind)]
+    first = [ONE_WARP_WAITS] if hazards and _one_warp_waits(hazards[0], source) else []
+    return first + words + list(getattr(error, "causes", ()))
+
+
+def _one_warp_waits(hazard: Hazard, source: str) -> bool:
+    """Whether two warps race, and a `__syncwarp()` stands on the way from the first access to the second."""
+    if hazard.cause != "no-barrier" or not hazard.meeting:
+        return False
+    warps = {int(found[1]) // 32 for each in hazard.meeting[:2] if (found := THREAD.match(each))}
+    # the last line that a place names is the learner's own
+    earlier = LINE.findall(hazard.meeting.other_place)[-1:]
+    if len(warps) < 2 or not earlier:
+        return False
+    first, last = int(earlier[0]), hazard.call_line or hazard.line
+    text = [line.partition("//")[0] for line in source.splitlines()]
+    # in a loop the second access may stand above the first one, or be the same line
+    between = text[first - 1 : last] if first < last else text[first - 1 :] + text[:last]
+    return any("__syncwarp" in line for line in between)
 
 
 def _first_error(log: str) -> str:

@@ -13,6 +13,7 @@ from ptxsim import KINDS
 from ptxsim.observe.events import Load
 
 from .common import demand, demand_kernel, demand_no_hazard, demand_parts, fail, kernel_and_numbers
+from .untried import Untried
 
 NOTEBOOK = "exercises/00_start_here"
 MOST_STEPS = 100_000
@@ -23,6 +24,8 @@ KNOWN = {"no hazard"} | {kind.name for kind in KINDS}
 
 MOST_READ = 65 + 3
 """Floats of x, by a block that needs 65; a few may be read twice, at its ends."""
+MOST_N = 200
+"""Elements of the first launches of 00.12, in four blocks."""
 MOST_LOADS = 300
 """Of the warps of two blocks that add by halves: they take 50 to 200. One thread that adds all takes over 500."""
 
@@ -47,11 +50,15 @@ def _smooth(answer: Any) -> None:
     named, place = _reported()
     demand(thread == named, f"the report does not name thread {thread}.", "other-thread")
     demand(element == place, f"the report does not name element {element} of the tile.", "other-element")
-    for n in 200, 128, 1, 65:
+    more = Untried(kernel, threads=64).blocks({2: 1 / 64, "%ctaid.x": 1.0}, -(-MOST_N // 64))
+    for n in MOST_N, 128, 1, 65, *(64 * blocks for blocks in more):
         report, y = _smoothed(kernel, n)
         demand_no_hazard(report)
         expected = np.append((_ramp(n)[:-1] + _ramp(n)[1:]) / 2, np.float32(-1))
-        demand(np.array_equal(y, expected), f"{(y != expected).sum()} of {n} elements are wrong.")
+        wrong = f"{(y != expected).sum()} of {n} elements are wrong."
+        if n > MOST_N:
+            wrong = f"right with up to {MOST_N} elements, and not with {n}: {wrong}"
+        demand(np.array_equal(y, expected), wrong, *["many-elements"] * (n > MOST_N))
     # of one block alone: what several do in one go is their mean
     alone, _ = _smoothed(kernel, 65, blocks=1)
     read = sum(event.bytes for mine in alone.events for event in mine if isinstance(event, Load)) / 4
@@ -95,6 +102,20 @@ def _block_sum(kernel: Any) -> None:
     loads = report.counters.total.shared_loads
     if loads > MOST_LOADS:
         fail(f"the sums are right, but warps load {loads} times from shared memory.", "many-loads")
+    text = "the sums are right, but not by halves: a number does not meet one other, then the sum of 2, then of 4, ..."
+    demand(_by_halves(kernel), text, "not-by-halves")
+
+
+def _by_halves(kernel: Any) -> bool:
+    """Whether a number meets one other, then the sum of 2, of 4, ... 128. Beside 2^24 in a float, a single 1 is lost,
+    and sums of 2 or more ones, if even, are kept: so 2^24 and 255 ones become 2^24 + 254 in this way."""
+    places, large = (0, 37, 128, 255), np.float32(2**24)
+    x = np.ones((len(places), 256), np.float32)
+    x[range(len(places)), places] = large
+    sums = np.full(len(places), np.nan, np.float32)
+    simulate(kernel, (len(places),), (256,), (x.ravel(), sums), max_steps=MOST_STEPS)
+    # added in double, and rounded at the end: no order can be seen
+    return bool((sums == large + 254).all() or (sums == large + 256).all())
 
 
 EXERCISES = {

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.instruments.sass import sass
-from cupy_or_sim.simulate import simulate
+from cupy_or_sim.simulate import compiled, simulate
 from ptxsim import Report
 from ptxsim.observe.events import Load, Store
 
@@ -110,11 +110,19 @@ def _column_sums(kernel: Any) -> None:
     report = simulate(kernel, (1,), (256,), (x, sums), max_steps=MOST_STEPS)
     demand_no_hazard(report)
     demand(np.array_equal(sums, expected), f"{(sums != expected).sum()} of 32 sums are wrong or missing.")
-    demand_whole_sectors(report)
     moved, enough = report.counters.total.global_sectors, (x.size + 32) // 8
+    if moved > enough and _atomics_on_global(kernel):
+        text = f"the sums are right, but {moved} sectors move in all; {enough} hold the data. An atomicAdd to global"
+        fail(f"{text} memory takes one for each lane, where lanes add to one place.", "global-atomics")
+    demand_whole_sectors(report)
     if moved > enough:
         fail(f"the sums are right, but {moved} sectors move in all; {enough} hold the data.", "many-sectors")
     demand_parts(report.events, Load, "brings")
+
+
+def _atomics_on_global(kernel: Any) -> bool:
+    opcodes = (each.opcode for each in compiled(kernel).code.program.instructions)
+    return any(opcode.root in ("atom", "red") and opcode.has("global") for opcode in opcodes)
 
 
 EXERCISES = {

@@ -79,19 +79,20 @@ def _demand_right(
     """What each warp does with MANY pieces, if the kernel is right for them and for these other numbers of pieces; else
     the finding of the first of these. `cause` may raise a better one."""
     demand_kernel(kernel)
-    counts = (*counts, *untried(kernel, 1, (*counts, MANY), PIECES))
-    launches = [((1,), given.args(pieces)) for pieces in (MANY, *counts)]
+    more = untried(kernel, 1, (*counts, MANY), PIECES)
+    launches = [((1,), given.args(pieces)) for pieces in (MANY, *counts, *more)]
     steps = MOST_STEPS * len(launches)
     events = clean_side_by_side(kernel, launches, (given.block,), max_steps=steps)
     if events is not None and not any(given.wrong(*args) for _, args in launches):
         return events
-    for pieces in (*counts, MANY):
+    for pieces in (*counts, MANY, *more):
         report, args = given.report(kernel, pieces)
         if not report.ok:
             cause(report)
             raise CheckFailed(f"with {pieces} pieces: {report}", report.hazards)
         wrong = given.wrong(*args)
-        demand(not wrong, f"with {pieces} pieces: {wrong} of {args[1].size} elements are wrong or missing.")
+        text = f"with {pieces} pieces: {wrong} of {args[1].size} elements are wrong or missing."
+        demand(not wrong, text, *["many-pieces"] * (pieces > MANY))
     return report.events
 
 

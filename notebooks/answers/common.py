@@ -12,7 +12,7 @@ from course_lib.check.job import Job
 from course_lib.check.verdict import MOST, SMALL, CheckFailed, Verdict, check
 from course_lib.draw.pictures import sector_figure
 from cupy_or_sim.launch import Launch
-from ptxsim import Report, global_sectors
+from ptxsim import Counts, Report, global_sectors
 from ptxsim.observe.events import BulkStore, Copy, Event, Load, Store, Work, in_flight
 
 from .untried import M, N, Untried
@@ -71,6 +71,13 @@ def demand_whole_sectors(report: Report) -> None:
 
     found = [(line, one) for line, some in report.counters.global_patterns.items() for one in some]
     line, worst = max(found, key=waste)
+    if waste((line, worst)) <= 1:  # patterns are of first warps, and tell nothing of atomics
+        line, counts = max(report.counters.by_line.items(), key=lambda one: _too_many(one[1]))
+        fail(
+            f"the numbers are right, but {counts.global_sectors} sectors move for line {line}, where "
+            f"{counts.global_sectors_ideal} are enough.",
+            "wasted-sectors",
+        )
     places = ", ".join(str(offset) for offset in worst.offsets[:3])
     raise CheckFailed(
         f"the numbers are right, but {total.global_sectors} sectors move where {total.global_sectors_ideal} are "
@@ -78,6 +85,11 @@ def demand_whole_sectors(report: Report) -> None:
         causes=("wasted-sectors",),
         picture=sector_figure(*worst),
     )
+
+
+def _too_many(counts: Counts) -> int:
+    """Sectors of a line that need not move."""
+    return counts.global_sectors - counts.global_sectors_ideal
 
 
 def demand_kernel(answer: Any) -> None:

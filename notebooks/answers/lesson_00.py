@@ -10,9 +10,16 @@ from ptxsim import Report
 from ptxsim.observe.events import Store
 
 from .common import demand, demand_kernel, demand_no_hazard, demand_whole_sectors, fail
+from .untried import Untried
 
 MOST_STEPS = 100_000
 """Of a launch here, which takes some hundreds: an endless loop ends after a second."""
+MOST_BARRIERS = 2
+"""Of a thread in 00.3, which needs one; one more does no harm."""
+N = 3
+"""Of a kernel's parameters (a, x, y, n) in 00.2."""
+FEW = 1024
+"""The most elements of the first launches of 00.2, which take 8 turns."""
 
 
 def _outer(kernel: Any) -> None:
@@ -46,6 +53,9 @@ def _difference(kernel: Any) -> None:
             f"the numbers are right, but {moved} sectors of x and y move; {enough} are enough.", "from-global"
         )
     _demand_shares(report, 1, "of the block")
+    comes = report.counters.total.barriers / len(report.events)  # of a warp
+    text = f"the numbers are right, but a thread comes to {comes:.0f} barriers; one is enough."
+    demand(comes <= MOST_BARRIERS, text, "many-barriers")
 
 
 def _any_launch(kernel: Any) -> None:
@@ -56,7 +66,7 @@ def _any_launch(kernel: Any) -> None:
         if total.global_sectors > total.global_sectors_ideal + total.global_requests:
             # more than a start inside a sector costs
             demand_whole_sectors(_saxpy(kernel, blocks, threads, n))
-    blocks, threads, turns = 2, 64, 8  # what block 0 does not do, block 1 must have done
+    blocks, threads, turns = 2, 64, FEW // 128  # what block 0 does not do, block 1 must have done
     report = _saxpy(kernel, blocks, threads, blocks * threads * turns)
     _demand_shares(report, turns, f"of block 0, with {blocks} x {threads} threads,")
     try:
@@ -66,6 +76,19 @@ def _any_launch(kernel: Any) -> None:
         fail(
             f"right with whole warps, and wrong with {blocks} x {threads} threads: {error}", "part-of-a-warp"
         )
+    _demand_any_n(kernel)
+
+
+def _demand_any_n(kernel: Any) -> None:
+    """saxpy of more elements: in far more turns, and beyond each constant that n or a counter is compared with."""
+    more = Untried(kernel, threads=512).blocks({N: 1 / 512}, 8)
+    for blocks, threads, n in (1, 32, 4100), *((1, 512, 512 * turns) for turns in more):
+        try:
+            _saxpy(kernel, blocks, threads, n)
+        except CheckFailed as error:
+            if error.hazards:
+                raise
+            fail(f"right with up to {FEW} elements, and not with {n}: {error}", "many-elements")
 
 
 def _demand_shares(report: Report, turns: int, of: str) -> None:
