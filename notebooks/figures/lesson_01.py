@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 
+from course_lib.measure.rows import marks, names
 from cupy_or_sim import style
 from ptxsim.gpus import GPUS
 
@@ -113,8 +114,9 @@ def ladder(results, ratios: Mapping[str, float]):
     known = next((gpu for gpu in GPUS.values() if rows[0].gpu in (gpu.name, gpu.driver_name)), None)
     peak, _ = known.ceilings.math.get(results.kind.partition(",")[0], (0, "")) if known else (0, "")
     edge = max(peak, *(row.tflops for row in rows))
+    origin = "; ".join(f"{mark} {where}".strip() for where, mark in marks(rows).items())
     said = []
-    for place, row in enumerate(rows):
+    for place, (name, row) in enumerate(zip(names(rows), rows)):
         count = ratios.get(row.label)
         look = {"color": style.GRID, "hatch": "///"} if row.gain is None and place else {"color": style.SKY}
         axes.barh(place, row.tflops, 0.62, edgecolor=style.TEXT, linewidth=0.5, **look)
@@ -123,19 +125,21 @@ def ladder(results, ratios: Mapping[str, float]):
             at = min(count / FMAS, 1) * peak
             axes.plot([at, at], [place - 0.42, place + 0.42], color=style.VERMILLION, linewidth=2.5)
             words += f"; possible {at:.1f}"
-        said.append(f"{row.label} {words}")
+        said.append(f"{name} {words}")
         beyond = max(at, row.tflops)
         left = 0 if beyond > 0.45 * edge else beyond  # in the bar, or behind it where it is short
         ground = style.on(style.FACE, 1.2)
         axes.text(left + 0.012 * edge, place, words, va="center", fontsize=8, bbox=ground)
-    axes.set(yticks=range(len(rows)), yticklabels=[row.label for row in rows], ylim=(len(rows) - 0.4, -0.6))
+    axes.set(yticks=range(len(rows)), yticklabels=names(rows), ylim=(len(rows) - 0.4, -0.6))
     axes.set(
         xlim=(0, 1.02 * edge), xlabel="TFLOP/s" + f", of {peak} that the arithmetic units can do" * bool(peak)
     )
     axes.set_title(
-        f"{results.title}, {rows[0].origin}\nBar: reached. Upright line: possible, by FMAs for each wavefront"
+        f"{results.title}\n{origin}\nBar: reached. Upright line: possible, by FMAs for each wavefront".replace(
+            "; ", "\n"
+        )
     )
     return (
         figure,
-        f"Speeds in TFLOP/s, and what is possible, {results.title}, {rows[0].origin}: {'; '.join(said)}.",
+        f"Speeds in TFLOP/s, and what is possible, {results.title}, {origin}: {'; '.join(said)}.",
     )
