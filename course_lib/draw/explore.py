@@ -122,7 +122,7 @@ def _steps(slots: int, k_tiles: int) -> Iterator[dict[str, str]]:
     def sync(barrier: str) -> Iterator[str]:
         before = opened[barrier]
         if come(barrier):
-            yield f"passes {barrier}"
+            yield f"goes on at {barrier}"
         while opened[barrier] == before:
             yield f"waits at {barrier}"
 
