@@ -12,7 +12,7 @@ from course_lib.check.verdict import CheckFailed
 from course_lib.exercises import hints, verdicts
 from course_lib.notebooks import answers
 from course_lib.notebooks.answers import bank_07, common, lesson_03, lesson_07_ring
-from ptxsim.races.hazards import WORDS, Hazard
+from ptxsim.races.hazards import WORDS, Hazard, Meeting
 
 checklist = import_module("course_lib.instruments.checklist")
 ROOMS = [
@@ -91,3 +91,29 @@ def test_the_first_word_that_has_a_hint_counts(hint, error):
 def test_of_two_hints_for_a_word_the_later_one_counts():
     error = CheckFailed("", (hazard("deadlock", "deadlock"),))
     assert hints.fitting(HINTS | {"deadlock": "its own"}, verdicts._words(error)) == "its own"
+
+
+SOURCE = "one\ntwo\n__syncwarp();\nfour // __syncwarp();\nfive"
+
+
+@pytest.mark.parametrize(
+    ("other", "earlier", "later", "told"),
+    [
+        ("thread 224", "line 2", 4, True),
+        ("thread 31", "line 2", 4, False),  # of the same warp
+        ("thread (0, 7)", "line 2", 4, False),
+        ("thread 224", "line 1", 2, False),
+        ("thread 224", "line 4", 5, False),  # in a comment
+        ("thread 224", "line 5", 3, True),  # round a loop
+        ("thread 224", "line 4", 2, False),
+        ("thread 224", "line 4", 4, True),  # a line that meets itself, in a loop
+        ("thread 224", "line 5, called from line 2", 4, True),
+        ("thread 224", "line 9 of tile.cuh", 4, False),
+    ],
+)
+def test_a_barrier_of_one_warp_between_two_warps_is_told(other, earlier, later, told):
+    meeting = Meeting("thread 0 of block 0", other, earlier, "tile[0]")
+    race = Hazard("read-after-write", "no-barrier", later, None, "words", meeting=meeting)
+    said = verdicts._words(CheckFailed("", (race,)), SOURCE)
+    assert (said[0] == verdicts.ONE_WARP_WAITS) == told
+    assert verdicts._words(CheckFailed("", (race,))) == ["no-barrier", "read-after-write"]
