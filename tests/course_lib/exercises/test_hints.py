@@ -2,6 +2,9 @@
 
 import ast
 import re
+import tomllib
+from collections.abc import Iterable
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -13,18 +16,25 @@ from course_lib.exercises import hints, verdicts
 from course_lib.notebooks import answers
 from course_lib.notebooks.answers import bank_07, common, lesson_03, lesson_07_ring
 from ptxsim.races.hazards import WORDS, Hazard, Meeting
+from tests.course_lib.exercises.reached import FOLDER, reached
 
 checklist = import_module("course_lib.instruments.checklist")
 ROOMS = [
     import_module(f"{answers.__name__}.{path.stem}")
     for path in sorted(Path(answers.__file__).parent.glob("*_0*.py"))
 ]
-SHARED = (common, bank_07, lesson_03, lesson_07_ring, verdict, verdicts, mistakes, pairing, checklist)
+CHECKS = (verdict, verdicts, mistakes, pairing, checklist)
+SHARED = (common, bank_07, lesson_03, lesson_07_ring, *CHECKS)
 
 
+@cache
 def given_causes(room) -> list[str]:
-    """Patterns of the causes that a module may give to a finding: its texts, but for the keys of its tables."""
-    tree = ast.parse(Path(room.__file__).read_text())
+    """Patterns of the causes that a module may give to a finding."""
+    return causes_in(ast.parse(Path(room.__file__).read_text()))
+
+
+def causes_in(tree: ast.AST) -> list[str]:
+    """The same for a part of a module: its texts, but for the keys of its tables."""
     dictionaries = [node for node in ast.walk(tree) if isinstance(node, ast.Dict)]
     keys = {id(key) for node in dictionaries for key in node.keys}
     texts = [node for node in ast.walk(tree) if id(node) not in keys]
@@ -52,6 +62,28 @@ def test_every_key_of_a_hint_is_a_declared_word(room):
         assert not unknown(hints.hints(name), causes), name
         assert "" in hints.hints(name), name
         assert not unknown(hints.smaller_steps(name), causes), name
+
+
+def never_raised(module: str, exercise: str, keys: Iterable[str]) -> list[str]:
+    """Words in these keys that neither the check of this exercise nor what is behind it gives."""
+    causes = [cause for node in reached(module, exercise) for cause in causes_in(node)]
+    causes += [cause for each in CHECKS for cause in given_causes(each)]
+    return unknown(dict.fromkeys(keys, ""), causes)
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.__name__.rpartition(".")[2])
+def test_an_exercise_has_hints_for_what_its_own_check_raises(room):
+    module = room.__name__.rpartition(".")[2]
+    for name in room.EXERCISES:
+        of_lesson = (FOLDER / f"hints_{name[:2]}.toml").read_text(encoding="utf-8")
+        own = tomllib.loads(of_lesson)[name].keys() - {"also", hints.STEP}
+        words = never_raised(module, name, [*own, *hints.smaller_steps(name)])
+        assert not words, f"hints of {name}: no check of it raises {words}, so nobody ever reads them"
+
+
+def test_a_hint_for_a_cause_of_another_exercise_is_found():
+    keys = ["two-on-their-way|deadlock", "wrong-form", "no-whole-number", ""]
+    assert never_raised("bank_08", "08.11", keys) == ["two-on-their-way", "wrong-form"]
 
 
 def test_a_typo_in_a_key_is_found():
