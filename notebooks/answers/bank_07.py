@@ -9,6 +9,7 @@ from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 
 from .common import demand, demand_kernel, demand_no_hazard, fail, results_of, whole_number
+from .lesson_07_ring import demand_no_wait_for_landing
 
 MOST_STEPS = 500_000
 SLOT = (128 + 256) * 64 * 2
@@ -28,8 +29,8 @@ def _launched(
     return args[2] != (A.astype("f4") @ B.astype("f4").T).astype(np.float16), report
 
 
-def demand_right(kernel, shape: tuple[int, int, int], grid: tuple[int, int], slots: int) -> None:
-    """No hazard, and the exact product."""
+def demand_right(kernel, shape: tuple[int, int, int], grid: tuple[int, int], slots: int) -> Report:
+    """No hazard, and the exact product: the report."""
     wrong, report = _launched(kernel, shape, grid, slots)
     demand_no_hazard(report)
     rows, columns = (np.flatnonzero(wrong.any(axis=axis)) for axis in (1, 0))
@@ -41,6 +42,7 @@ def demand_right(kernel, shape: tuple[int, int, int], grid: tuple[int, int], slo
             *(("wrong-from-column-64",) if columns[0] == 64 else ()),
             "wrong-numbers",
         )
+    return report
 
 
 # --------------------------------------------------------------------------- 07.11: phases of a ring
@@ -121,10 +123,11 @@ def _descriptor(answer: Any) -> None:
 
 
 def _ring(answer: Any) -> None:
-    """A right ring: for more k-tiles than two turns of it, and for one."""
+    """A right ring: for more k-tiles than two turns of it, and for one; and several copies are on their way."""
     demand_kernel(answer)
     for k_tiles in 10, 1:
-        demand_right(answer, (128, 256, 64 * k_tiles), (1, 1), 4)
+        report = demand_right(answer, (128, 256, 64 * k_tiles), (1, 1), 4)
+        demand_no_wait_for_landing(report)
 
 
 EXERCISES = {

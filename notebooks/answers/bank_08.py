@@ -11,6 +11,7 @@ from ptxsim.observe.events import BulkCopy, Event, Load, MbarrierWait, Store
 
 from .bank_07 import demand_right
 from .common import demand, demand_all_landed, demand_kernel, demand_no_hazard, fail, results_of, whole_number
+from .lesson_07_ring import demand_no_wait_for_landing
 from .replay import flights
 
 # --------------------------------------------------------------------------- 08.11: what fits
@@ -121,12 +122,7 @@ def _demand_ahead(report: Report, rows: int) -> None:
         f"is room for {SLOTS}.",
         "not-ahead",
     )
-    full = {event.mbarrier for event in copies}
-    for mine in report.events:
-        last = max((at for at, event in enumerate(mine) if isinstance(event, BulkCopy)), default=0)
-        waits = any(isinstance(event, MbarrierWait) and event.mbarrier in full for event in mine[:last])
-        text = "the numbers are right, and who starts the copies waits until one has landed before the next one starts."
-        demand(not waits, text, "waits-for-landing")
+    demand_no_wait_for_landing(report)
 
 
 def _before_writing(events: list[Event]) -> list[Event]:

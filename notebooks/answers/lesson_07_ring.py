@@ -10,7 +10,7 @@ from course_lib.check.verdict import CheckFailed
 from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.launch import Launch
 from ptxsim import Report
-from ptxsim.observe.events import BulkCopy, Event, MbarrierWait, Wgmma
+from ptxsim.observe.events import BulkCopy, Event, MbarrierWait, Wgmma, WgmmaWait
 
 from .common import demand, demand_all_landed, demand_kernel, fail, untried_grids
 from .replay import flights
@@ -61,7 +61,7 @@ def demand_more_k_tiles(
         try:
             run(kernel, tile, (*tiles, k_tiles), slots, blocks, MOST_STEPS * (1 + k_tiles // max(tried)))
         except CheckFailed as error:
-            text = f"right with {max(tried)} k-tiles, and not with {k_tiles}: {error}"
+            text = f"right with {max(tried)} k-tiles, and not with {k_tiles}: {_in_short(error)}"
             raise CheckFailed(text, error.hazards, () if error.hazards else ("many-k-tiles",)) from None
 
 
@@ -74,21 +74,30 @@ def demand_more_tiles(
         try:
             run(kernel, tile, (down, right, 1), slots, blocks, MOST_STEPS * (1 + down * right // 4))
         except CheckFailed as error:
-            found = f"{error.hazards[0].kind} at line {error.hazards[0].line}." if error.hazards else error
             who = (
                 f"{down * right} blocks"
                 if blocks is None
                 else f"{down * right} tiles for {blocks} block{'s' * (blocks > 1)}"
             )
-            text = f"right with few tiles of C, and not with {who}: {found}"
+            text = f"right with few tiles of C, and not with {who}: {_in_short(error)}"
             raise CheckFailed(text, causes=("many-blocks" if blocks is None else "many-tiles",)) from None
+
+
+def _in_short(error: CheckFailed) -> str:
+    """Kind and line of the first hazard; without one, what is wrong with the numbers."""
+    return f"{error.hazards[0].kind} at line {error.hazards[0].line}." if error.hazards else str(error)
+
+
+def demand_all_slots(report: Report, slots: int) -> None:
+    """Copies go to each slot of the ring."""
+    used = {event.mbarrier for mine in report.events for event in mine if isinstance(event, BulkCopy)}
+    text = f"the product is right, but all copies go to {len(used)} of {slots} slots."
+    demand(len(used) >= slots, text, "unused-slots")
 
 
 def _demand_ring(report: Report, k_tiles: int, slots: int) -> None:
     """All slots are used, and the producer waits for nothing but its slot; that may be freed one k-tile later."""
-    used = {event.mbarrier for mine in report.events for event in mine if isinstance(event, BulkCopy)}
-    if len(used) < slots:
-        fail(f"the product is right, but all copies go to {len(used)} of {slots} slots.", "unused-slots")
+    demand_all_slots(report, slots)
     for multiplied in range(k_tiles - slots + 1):
         free = slots if multiplied == 0 else slots - 1
         ahead = fetched(report, k_tiles, multiplied) - multiplied
@@ -100,6 +109,35 @@ def _demand_ring(report: Report, k_tiles: int, slots: int) -> None:
         )
 
 
+def _demand_freed_when_read(report: Report, k_tiles: int, slots: int) -> None:
+    """A slot whose k-tile is known to be read is free at the latest when the next k-tile's math has begun."""
+    for begun in range(1, k_tiles):
+        held = [_held_at_wait(mine, k_tiles, begun) for mine in report.events]
+        known = min(read for _, read in held)
+        room = min(slots + known, k_tiles)
+        copies = sum(isinstance(event, BulkCopy) for mine in report.events for event in mine)
+        asked_for = flights([events for events, _ in held]) * k_tiles // copies
+        demand(
+            asked_for >= room,
+            f"the product is right, but with {slots} slots, when k-tile {begun} of {k_tiles} is begun, the consumer "
+            f"has waited for {known}, so there is room for {room}, and {asked_for} are asked for.",
+            "freed-late",
+        )
+
+
+def _held_at_wait(events: list[Event], k_tiles: int, begun: int) -> tuple[list[Event], int]:
+    """The events of a warp up to its first wait for wgmma behind the math of that k-tile, and there an mbarrier that
+    does not exist; and how many k-tiles it knows to be read: all, where it has no math."""
+    math = [at for at, event in enumerate(events) if isinstance(event, Wgmma)]
+    if not math:
+        return events, k_tiles
+    each = len(math) // k_tiles
+    waits = [(at, event.keep) for at, event in enumerate(events) if isinstance(event, WgmmaWait)]
+    until = next(at for at, _ in waits if at > math[each * begun])
+    read = [sum(place < at for place in math) // each - keep for at, keep in waits if at < until]
+    return [*events[:until], MbarrierWait(mbarrier=-1, ahead=0)], max(read, default=0)
+
+
 def demand_no_wait_for_landing(report: Report) -> None:
     """A warp that starts copies waits for none of them before it starts its last one."""
     full = {event.mbarrier for mine in report.events for event in mine if isinstance(event, BulkCopy)}
@@ -107,7 +145,7 @@ def demand_no_wait_for_landing(report: Report) -> None:
         last = max((at for at, event in enumerate(mine) if isinstance(event, BulkCopy)), default=0)
         demand(
             not any(isinstance(event, MbarrierWait) and event.mbarrier in full for event in mine[:last]),
-            "the product is right, but who starts the copies waits until one has landed before the next one starts.",
+            "the numbers are right, but who starts the copies waits until one has landed before the next one starts.",
             "waits-for-landing",
         )
 
@@ -146,10 +184,10 @@ def _ring(answer: Any) -> None:
     demand_more_k_tiles(answer, (64, 256, 64), (1, 1), (1, 2, 7), 3, None)
     grids = untried_grids(Untried(answer), (64, 256), (2, 2))
     demand_more_tiles(answer, (64, 256, 64), ((grid, None) for grid in grids), 3)
-    _demand_ring(report, 7, 3)
-    _demand_ring(of_two, 4, 2)
-    for each in report, of_two:
+    for each, k_tiles, slots in (report, 7, 3), (of_two, 4, 2):
+        _demand_ring(each, k_tiles, slots)
         demand_no_wait_for_landing(each)
+        _demand_freed_when_read(each, k_tiles, slots)
 
 
 EXERCISES = {

@@ -11,6 +11,7 @@ from ptxsim.observe.events import BulkCopy, Event, MbarrierWait, Store
 from .common import demand, demand_kernel, fail
 from .lesson_07_ring import (
     SLOT,
+    demand_all_slots,
     demand_more_k_tiles,
     demand_more_tiles,
     demand_no_wait_for_landing,
@@ -64,6 +65,7 @@ def _stays(answer: Any) -> None:
     demand(count == 1, "leave `SLOTS = 3` in its line.")
     tile = (64, 256, 64)
     report = run(answer, tile, (1, TILES, K_TILES), SLOTS, 1)
+    demand_all_slots(report, SLOTS)
     demand_no_wait_for_landing(report)
     even = run(answer, tile, EVEN, SLOTS, 1)
     _demand_its_share(run(answer, tile, (3, 1, 1), SLOTS, 2), tiles=2)

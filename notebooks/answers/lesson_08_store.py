@@ -12,6 +12,8 @@ from .common import MOST_STEPS, checked, demand, fail
 
 LAUNCH = Launch((64, 256, 64), 128, (64 * 64 + 256 * 64 + 64 * 64) * 2 + 64)
 """In shared memory: a k-tile of A and of B, one box of C, a barrier."""
+GIVEN = re.compile(r"look at [AB], where its rows are written and read,")
+"""What a check says of a wrong product; here A, B and their products are given, and right."""
 
 
 def _box_by_box(answer: Any) -> None:
@@ -22,7 +24,8 @@ def _box_by_box(answer: Any) -> None:
         # Stores by all threads are more work than a check allows: what then ends it is no loop without end.
         if any(hazard.kind == "step-limit" for hazard in error.hazards):
             _demand_stored_once(_of_one_block(answer))
-        raise
+        text = GIVEN.sub("look at the index of `d`,", str(error))
+        raise CheckFailed(text, error.hazards, error.causes, error.picture, error.problem) from None
     _demand_stored_once(verdict.events)
     code = re.sub(r"//[^\n]*", "", kernel.code)
     if not re.search(r"TensorMap\s+C\b", code):

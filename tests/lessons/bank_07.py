@@ -77,6 +77,8 @@ WRONG_ANSWERS = {
          "waits for what never comes"),
         ("no wait", [("wgmma_wait<1>();  ", "")], "overwrites a slot too early"),
         ("a barrier of the block", [(_ONE, "__syncthreads(); " + _ONE)], "waits for what never comes"),
+        ("one copy at a time", [("n, &s.full[slot]);", "n, &s.full[slot]); mbarrier_wait(&s.full[slot], turn % 2);")],
+         "at `full` wait the consumers"),
         ("a typo", [("mine * TK,", "mine * TK;")], "does not compile"),
     ],
 }  # fmt: skip

@@ -125,6 +125,7 @@ WRONG_ANSWERS = {
         ("a warp starts copies", [("row < rows && threadIdx.x == 0", "row < rows")], "One thread starts the copy"),
         ("half of the bytes expected", [("expect(&full[slot], ROW *", "expect(&full[slot], ROW / 2 *")],
          "the bytes of one row"),
+        ("floats for bytes", [("ROW * sizeof(float)", "ROW")], "a row has 512 floats, 2048 bytes"),
         ("step left out", [("row * step * ROW", "row * ROW")], "row r comes from row r * step"),
         ("not turned round", [("ROW - 1 - i", "i")], "its last number comes first"),
         ("one row a block", [("row += gridDim.x", "row += rows")], "block b makes the rows b"),
