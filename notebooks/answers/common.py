@@ -12,10 +12,11 @@ from course_lib.check.job import Job
 from course_lib.check.verdict import MOST, SMALL, CheckFailed, Verdict, check
 from course_lib.draw.pictures import sector_figure
 from cupy_or_sim.launch import Launch
+from cupy_or_sim.simulate import simulate
 from ptxsim import Counts, Report, global_sectors
 from ptxsim.observe.events import BulkStore, Copy, Event, Load, Store, Work, in_flight
 
-from .untried import M, N, Untried
+from .untried import M, N, Untried, untried
 
 MOST_STEPS = 250_000
 """Of one launch of a check: some two seconds, four times what the kernels of the lessons take."""
@@ -206,6 +207,22 @@ def for_each_count(warps: Mapping[int, Warps], ask: Callable[[Warps, int], None]
                 raise
             text = f"with {first} k-tiles all is as asked, and with {k_tiles} not: {error}"
             raise CheckFailed(text, causes=("other-count-of-k-tiles", *error.causes)) from None
+
+
+def for_every_count(kernel: Any, verdict: Verdict, launch: Launch, ask: Callable[[Warps, int], None]) -> None:
+    """`for_both_counts`, and of one block of as many k-tiles as the kernel, of float32, treats apart."""
+    for_both_counts(verdict, ask)
+    tile_m, tile_n, tile_k = launch.tile
+    far = untried(kernel, tile_k, (SEVERAL, MOST))
+    # Of the last turn nothing may be asked: one more has the turn at the constant before it.
+    for k_tiles in (*far, *(last + 1 for last in far[-1:])):
+        gemm = Gemm(tile_m, tile_n, k_tiles * tile_k)
+        args = gemm.arguments(*gemm.inputs)
+        try:
+            ask(simulate(kernel, (1, 1), launch.block, args, launch.shared_mem).events, k_tiles)
+        except CheckFailed as error:
+            text = f"with {MOST} k-tiles all is as asked, and with {k_tiles} not: {error}"
+            raise CheckFailed(text, causes=("many-k-tiles", *error.causes)) from None
 
 
 def _demand_own_tile(events: list[list[Event]], launch: Launch, dtype: str) -> None:

@@ -14,7 +14,7 @@ from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 from ptxsim.observe.events import Barrier, Commit, Copy, Event, Load, Store, Wait, Work, in_flight
 
-from .common import checked, demand, demand_kernel, fail, for_both_counts, is_whole
+from .common import checked, demand, demand_kernel, fail, for_every_count, is_whole
 from .untried import untried
 
 SMALL = Launch((64, 64, 16), 256)
@@ -169,13 +169,15 @@ def demand_overlap(all_events: list[list[Event]], k_tiles: int, launch: Launch, 
 
 def _two_buffers(answer: Any) -> None:
     """A right product with the next k-tile on its way during the math of every turn."""
-    for_both_counts(_checked(answer), partial(demand_overlap, launch=SMALL, part=0.3))
+    kernel, verdict = _checked(answer)
+    for_every_count(kernel, verdict, SMALL, partial(demand_overlap, launch=SMALL, part=0.3))
 
 
-def _checked(answer: Any) -> Verdict:
-    """The verdict, if the product is right and without a hazard; of a wrong one, why a copy is read too early."""
+def _checked(answer: Any) -> tuple[Any, Verdict]:
+    """The kernel and the verdict, if the product is right and without a hazard; of a wrong one, why a copy is read too
+    early."""
     try:
-        return checked(answer, SMALL)[1]
+        return checked(answer, SMALL)
     except CheckFailed as error:
         kernel = answer[0] if isinstance(answer, tuple) else answer
         if why := _told_apart(kernel, error):
@@ -230,7 +232,7 @@ def _fragments_ahead(answer: Any) -> None:
     """As before, and each k-block's fragments are loaded before the math of the k-block before it."""
     kernel = answer[0] if isinstance(answer, tuple) else answer
     try:
-        verdict = _checked(answer)
+        verdict = _checked(answer)[1]
     except CheckFailed as error:
         if hasattr(kernel, "code") and "= [&]" in kernel.code and not _unfinished(error):
             try:
@@ -247,7 +249,7 @@ def _fragments_ahead(answer: Any) -> None:
         "the k-block before is multiplied.",
         "no-fragments-ahead",
     )
-    for_both_counts(verdict, partial(demand_overlap, launch=SMALL, part=0.5))
+    for_every_count(kernel, verdict, SMALL, partial(demand_overlap, launch=SMALL, part=0.5))
 
 
 def _unfinished(error: CheckFailed) -> bool:
@@ -331,14 +333,14 @@ def _demand_a_tile_ahead(report: Report, tiles: int) -> None:
 
 def _taking_turns(answer: Any) -> None:
     try:
-        verdict = checked(answer, SMALL)[1]
+        kernel, verdict = checked(answer, SMALL)
     except CheckFailed as error:
         if "k-tile-ahead" in error.causes:  # its hazard would point to a barrier
             raise CheckFailed(str(error), causes=error.causes) from None
         if hasattr(answer, "code") and _empty_behind_the_loop(answer):
             raise CheckFailed(str(error), causes=("behind-the-loop",)) from None
         raise
-    for_both_counts(verdict, _demand_both_at_once)
+    for_every_count(kernel, verdict, SMALL, _demand_both_at_once)
 
 
 def _demand_both_at_once(all_events: list[list[Event]], k_tiles: int) -> None:
@@ -357,7 +359,8 @@ def _empty_behind_the_loop(kernel: Any) -> bool:
 
 
 def _one_ahead(answer: Any) -> None:
-    for_both_counts(checked(answer, SMALL)[1], _demand_k_tile_ahead)
+    kernel, verdict = checked(answer, SMALL)
+    for_every_count(kernel, verdict, SMALL, _demand_k_tile_ahead)
 
 
 def _demand_k_tile_ahead(all_events: list[list[Event]], k_tiles: int) -> None:
@@ -371,7 +374,8 @@ def _padded_by_1(kernel: Any) -> None:
     if shared != PADDED_BY_1:
         fail(f"the tiles take {shared} bytes, with columns of 129 floats {PADDED_BY_1}.", "other-padding")
     launch = Launch((128, 128, 8), 256)
-    for_both_counts(checked(kernel, launch)[1], partial(demand_overlap, launch=launch, part=0.3))
+    verdict = checked(kernel, launch)[1]
+    for_every_count(kernel, verdict, launch, partial(demand_overlap, launch=launch, part=0.3))
 
 
 EXERCISES = {
