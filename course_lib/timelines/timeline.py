@@ -7,6 +7,7 @@ launched now, many times; elsewhere the timeline recorded on a GPU is shown.
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import cast, get_args
 
 import numpy as np
@@ -19,7 +20,7 @@ from ..check.job import Job
 from ..check.problem import Problem
 from ..measure import records
 from . import marks, modelled, stalls, timeline_chart
-from .events import PHASES, Entry, Part, Phase, Shown, Source, together
+from .events import PHASES, Entry, Part, Phase, Shown, Source, in_order, together
 
 PARTS: tuple[Part, ...] = get_args(Part)
 
@@ -98,6 +99,22 @@ class Timeline:
         """`share` in words: "43%", or "not measured"."""
         share = self.share(phase)
         return "not measured" if share is None else f"{share:.0%}"
+
+    @property
+    def unmarked(self) -> int:
+        """Cycles of a turn in the steady state that no mark covers: the mean of the drawn warps; 0 where nothing was
+        recorded."""
+        if not self.parts:
+            return 0
+        found: list[float] = []
+        for warp in {event.warp for event in self.parts["steady"].events}:
+            mine = in_order(event for event in self.parts["steady"].events if event.warp == warp)
+            begins = [event.begin for event in mine if event.phase == mine[0].phase]
+            inside = [event for event in mine if event.begin <= begins[-1]]  # whole turns
+            ends = accumulate((event.end for event in inside), max)
+            bare = sum(max(later.begin - end, 0) for end, later in zip(ends, inside[1:]))
+            found += [bare / (len(begins) - 1)] if len(begins) > 1 else []
+        return round(np.mean(found)) if found else 0
 
     def cycles(self, phase: str) -> int:
         """Median time of a phase in a k-tile, over the k-tiles of the warps that have this phase, in SM cycles: in the

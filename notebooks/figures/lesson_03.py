@@ -122,7 +122,8 @@ def k_blocks() -> style.Drawing:
             _bar(axes, "load", left + 0.08, 1, 0.45, f"{(k + 1) % blocks}", size=7)
         _bar(axes, "copy", blocks * k_tile + 0.5, 0, 5.2, f"k-tile {k_tile + 1} to buffer {(k_tile + 1) % 2}")
         last = blocks * (k_tile + 1) - 1
-        _barrier(axes, last, -0.6, 2.5, "wait, barrier; the next block 0\ncomes from the other buffer", -0.75)
+        words = "wait, barrier; k-block 0 of the next\nk-tile comes from the other buffer"
+        _barrier(axes, last, -0.6, 2.5, words, -0.75)
         style.label(axes, blocks * k_tile + blocks / 2, 2.95, f"k-tile {k_tile}", 9)
         axes.plot(
             [blocks * k_tile + 0.1, blocks * (k_tile + 1) - 0.1], [2.6, 2.6], color=style.TEXT, linewidth=0.8
@@ -132,10 +133,10 @@ def k_blocks() -> style.Drawing:
     axes.set(xlim=(-3.1, 17.3), ylim=(3.2, -1.7))
     axes.axis("off")
     return figure, (
-        "Three rows over time, two k-tiles of eight k-blocks. Math: blocks 0 to 7 of each k-tile. Above each, the load "
-        "of the next block's fragments, which is done early. Above that, one copy in each k-tile, issued in its first "
-        "block: the next k-tile goes to the other buffer. Before the last block stand the wait and the barrier; the "
-        "load after them takes block 0 of the next k-tile from the other buffer."
+        "Three rows over time, two k-tiles of eight k-blocks. Math: k-blocks 0 to 7 of each k-tile. Above each, the "
+        "load of the next k-block's fragments, which is done early. Above that, one copy in each k-tile, issued in its "
+        "first k-block: the next k-tile goes to the other buffer. Before the last k-block stand the wait and the "
+        "barrier; the load after them takes k-block 0 of the next k-tile from the other buffer."
     )
 
 

@@ -192,6 +192,7 @@ def test_measured_on_a_gpu_then_replayed_elsewhere(folder, monkeypatch):
     assert set(seen.parts) == {"start", "steady", "end"}
     assert seen.turn == TURN and seen.about["turn"] == TURN
     assert seen.cycles("math") == TURN - 300 - 50 and seen.cycles("epilogue") == 700
+    assert seen.unmarked == 50, "20 from the barrier to the math, 30 behind it; a copy runs during the math"
     assert seen.share("barrier") == pytest.approx(0.3, abs=0.01) and seen.share("wait") is None
     assert (
         seen.about["left_out"] == []
