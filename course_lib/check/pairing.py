@@ -105,14 +105,17 @@ def _rows(found: dict[str, np.ndarray], run: Run, rows: dict[str, int], chunks: 
     """Another row than that of C. What meets the chunks of A is a row of B."""
     for name, line in (("B", "column"), ("A", "row")):
         other = "AB".replace(name, "")
-        came = (found[other].astype(int) - 1) // chunks  # [chunk, row of the other operand, row of this one]
+        # [chunk, row of the other operand, row of this one]
+        came, of_k = np.divmod(found[other].astype(int) - 1, chunks)
         for chunk in range(chunks):
             wrong = (found[other][chunk] > 0) & (came[chunk] != np.arange(rows[name]))
             if wrong.any() and (wrong := wrong & (_times(run, other, rows, chunks, chunk) == 1)).any():
                 row, at = np.argwhere(wrong)[0]
                 where = f"{line.capitalize()} {at} of C is made with row {came[chunk, row, at]} of {name}"
+                mine = of_k[chunk, row, at]
+                met = _k(chunk) if mine == chunk else f"{_k(chunk)} of {other} meets its {_k(mine)}"
                 look = f"look at {name}, where its rows are written and read, and at the {line} of C."
-                return _line(f"other-row-of-{name.lower()}", f"{where} ({_k(chunk)}): {look}")
+                return _line(f"other-row-of-{name.lower()}", f"{where} ({met}): {look}")
     return None
 
 

@@ -138,6 +138,14 @@ def _wavefronts(seats: dict[tuple[int, int], int], chunk: int = 0) -> int:
     return max(map(len, _asked(seats, chunk)))
 
 
+def _kept(seats: dict[tuple[int, int], int]) -> str:
+    """In words: whether each row keeps its own four seats, each used once."""
+    if len(set(seats.values())) < len(seats):
+        return "Two chunks share a seat: bytes are lost"
+    away = [row for (row, _), seat in seats.items() if seat // CHUNKS != row]
+    return f"Row {away[0]} leaves its own four seats" if away else "Each row keeps its own four seats"
+
+
 def _draw_seats(axes, seats: dict[tuple[int, int], int], with_counts: bool = True) -> None:
     """Draw who sits where and, below it, how often the banks are asked for chunk 0."""
     lines = max(4, max(seats.values()) // LINE + 1)
@@ -172,12 +180,11 @@ def banks(place: Place):
     figure = style.new_figure(1.4 + 0.34 * lines)
     axes = style.axes(figure)
     _draw_seats(axes, seats)
-    once = len(set(seats.values())) == len(seats)
     worst = max(range(CHUNKS), key=lambda chunk: _wavefronts(seats, chunk))  # the first of equals
     title = f"Chunk 0 of eight rows: {counted(_wavefronts(seats), 'wavefront')}"
     if worst:
         title += f" (chunk {worst}: {_wavefronts(seats, worst)})"
-    seat = "Every seat is used once" if once else "Two chunks share a seat: bytes are lost"
+    seat = _kept(seats)
     axes.set_title(f"{title}. {seat}.\nBlue: chunk 0. The last row: how often its four banks are asked")
     groups = ", ".join(f"banks {4 * g} to {4 * g + 3} {len(found)}" for g, found in enumerate(_asked(seats)))
     return figure, f"{title}. {seat}. Words that a bank delivers for them: {groups}."

@@ -97,6 +97,7 @@ BY_HAND = (
     "a[i] = *(unsigned*)&As[place(lane / 4 + i % 2 * 8, 2 * step + i / 2) + lane % 4 * 2];"
 )
 SYNC_READ = "        __syncthreads();                              // all have read it\n"
+HEAD_OF_LOOP = "    for (int k_tile = 0; k_tile < K / TK; ++k_tile) {\n"
 WAIT = """        wait_group<0>();
         __syncthreads();                              // the k-tile is complete
 """

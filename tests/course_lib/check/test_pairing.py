@@ -47,6 +47,10 @@ SAID = {
         of_b=lambda B: B[COLUMN // 2]
     ),
     (
+        "other-row-of-b",
+        "Column 8 of C is made with row 0 of B (k = 0 to 7 of A meets its k = 8 to 15): look",
+    ): dict(of_b=lambda B: np.where(COLUMN[:, None] < 8, B, np.roll(B, 8, 0)[:, DEEP ^ 8])),
+    (
         "other-k-of-a",
         "In row 2, column 0 of C k = 8 to 15 of A meets k = 0 to 7 of B; other rows of C are right. The copy of A",
     ): dict(of_a=shuffled),

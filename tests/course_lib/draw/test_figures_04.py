@@ -9,11 +9,12 @@ from course_lib.notebooks.figures.lesson_04 import _idle
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        (lambda row, chunk: 4 * row + chunk, "4 wavefronts. Every seat"),
-        (lambda row, chunk: 4 * row + (chunk + row // 2) % 4, "1 wavefront. Every seat"),
-        (lambda row, chunk: 4 * row + (chunk ^ row // 2 % 4), "1 wavefront. Every seat"),
-        (lambda row, chunk: 4 * row + (chunk ^ row % 4), "2 wavefronts. Every seat"),
-        (lambda row, chunk: 5 * row + chunk, "1 wavefront. Every seat"),
+        (lambda row, chunk: 4 * row + chunk, "4 wavefronts. Each row keeps its own four seats"),
+        (lambda row, chunk: 4 * row + (chunk + row // 2) % 4, "1 wavefront. Each row keeps"),
+        (lambda row, chunk: 4 * row + (chunk ^ row // 2 % 4), "1 wavefront. Each row keeps"),
+        (lambda row, chunk: 4 * row + (chunk ^ row % 4), "2 wavefronts. Each row keeps"),
+        (lambda row, chunk: 5 * row + chunk, "1 wavefront. Row 1 leaves its own four seats"),
+        (lambda row, chunk: chunk * 8 + row, "1 wavefront. Row 0 leaves"),
         (lambda row, chunk: 4 * row + (row // 2 % 4), "1 wavefront. Two chunks share"),
         (
             lambda row, chunk: 4 * row + ((chunk ^ row // 2 % 4) if chunk == 0 else chunk),
