@@ -73,6 +73,10 @@ def _told_apart(kernel: Any, error: CheckFailed) -> tuple[str, str] | None:
     found = {hazard.kind for hazard in error.hazards}
     if "uninitialised-read" in found and 0 < _copied(_simulated(kernel, 4)) <= BYTES:
         return "one-k-tile-copied", "only one k-tile is ever copied"
+    if "out-of-bounds" in found and "out-of-bounds" not in {
+        one.kind for one in _simulated(kernel, 17).hazards
+    }:
+        return "fixed-count", "with more k-tiles no copy lies outside"
     if "unwaited-copy" not in found:
         return None
     alone = _simulated(kernel, 1)  # then there is no next k-tile
@@ -152,14 +156,16 @@ def demand_overlap(all_events: list[list[Event]], k_tiles: int, launch: Launch, 
         *(["copied-in-the-last-turn"] if only_in_the_last else []),
         "copied-again",
     )
-    for events in all_events:
+    for warp, events in enumerate(all_events):
         bare = math_without_a_copy(events, k_tiles, fmas)[:-1]
         turns = [turn for turn, without in enumerate(bare) if without >= part * fmas]
         if not turns:
             continue
         covered = round((1 - min(bare[turn] for turn in turns) / fmas) * tile_k)  # k-blocks, at the best
         during = f"a copy is on its way only during {covered} of {tile_k} k-blocks"
-        during = during if covered else "no copy is on its way during the math"
+        during = (
+            during if covered else f"no copy{f' of warp {warp}' * (warp > 0)} is on its way during the math"
+        )
         some = f"in {len(turns)} of {len(bare)} turns (the first: turn {turns[0]}) " * (
             len(turns) < len(bare)
         )
