@@ -37,6 +37,7 @@ def test_every_place_of_the_table_is_there():
             "tests/kernels/orders.py",
             "test_mistake_is_reported_where_it_is[barrier-divergence:first_thread_skips]",
         ),
+        ("tests/ptxsim/instructions/exact.py", "test_instructions.py::test_edge_values"),
         ("ptxsim/races/hazards.py", "test_a_page_names_every_kind_of_hazard_and_those_that_end_a_launch"),
         ("tests/hiding_latency/compile_service/ask.py", "tests/hiding_latency/compile_service"),
         ("tests/golden/newer_h100.npz", "tests/ptxsim/instructions/test_newer.py"),
