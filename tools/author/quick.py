@@ -322,13 +322,14 @@ def run_every_answer(exercises: list[str]) -> bool:
 
 
 def selected(chosen: list[str]) -> tuple[list[str], str]:
-    """Files, tests and folders for pytest, and for its -k an expression that is about the files with a -k alone."""
+    """Files, tests and folders for pytest, none of them a part of another one, and for its -k an expression that is
+    about the files with a -k alone."""
     words: dict[str, list[str]] = {}
     for test in chosen:
         file, _, word = test.partition(" -k ")
         if word:
             words.setdefault(file, []).append(word.strip('"'))
-    places = [test for test in chosen if " -k " not in test]
+    places = [test for test in chosen if " -k " not in test and not within(test, chosen)]
     for place in places:
         file, _, name = place.partition("::")
         if file in words and name:
@@ -338,6 +339,13 @@ def selected(chosen: list[str]) -> tuple[list[str], str]:
         f"(not {Path(file).name} or {' or '.join(of_it)})" for file, of_it in only.items()
     )
     return [*(place for place in places if place.partition("::")[0] not in words), *words], expression
+
+
+def within(test: str, chosen: Iterable[str]) -> bool:
+    """Whether its file or a folder above is chosen too: pytest would run it twice."""
+    file, of_it, _ = test.partition("::")
+    above = {parent.as_posix() for parent in Path(file).parents} | ({file} if of_it else set())
+    return not above.isdisjoint(chosen)
 
 
 def run(command: list[str], shown: str = "", **settings: str) -> bool:

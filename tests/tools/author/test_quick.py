@@ -178,6 +178,17 @@ def test_all_run_in_one_pytest_and_a_k_is_about_its_own_file():
     assert quick.selected([f'{kernels} -k "01."', kernels, other])[1] == ""
 
 
+def test_nothing_is_run_twice():
+    chosen = [
+        "tests/a/test_b.py",
+        "tests/a/test_b.py::test_c",
+        "tests/a/test_d.py::test_e",
+        "tests/f/test_g.py",
+        "tests/f",
+    ]
+    assert quick.selected(chosen) == (["tests/a/test_b.py", "tests/a/test_d.py::test_e", "tests/f"], "")
+
+
 def test_every_tracked_file_asks_for_tests_or_says_why_not():
     assert not [file for file in quick.git("ls-files").split() if not quick.tested(file)]
 
