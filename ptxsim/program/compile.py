@@ -352,9 +352,25 @@ def _why_not_compiled(said: str, wanted: Build) -> str:
             return f"{said.rstrip()}\n{closed(library)}. (A program that only includes {name} needs its folder: -I)"
     if header:
         return f"{said.rstrip()}\n{name} is in none of the folders of headers: give its folder with -I"
+    if needed := _arch_needed(said):
+        return f"{needed}, and this is compiled for {wanted.arch}"
     if "Unsupported gpu architecture" in said or "is not defined for option 'gpu-" in said:
         return f"nvcc cannot compile for compute_{wanted.arch}: give another --arch, such as 80 or 90a"
     return said.rstrip()
+
+
+OF_90A = {"wgmma", "setmaxnreg"}
+"""Instructions that plain compute_90 has not."""
+
+
+def _arch_needed(said: str) -> str:
+    """Which --arch has the instructions that ptxas refuses; "" where it complains of anything else."""
+    refused = re.compile(r"Instruction '(\w+)[^']*' (?:not supported|cannot be compiled)")
+    errors = re.findall(r"^ptxas .*; error +: (.+)$", said, re.M)
+    names = dict.fromkeys(found[1] if (found := refused.match(each)) else each for each in errors)
+    if not names or names.keys() - OF_90A:
+        return ""
+    return f"{' and '.join(names)} need{'s' * (len(names) == 1)} --arch 90a"
 
 
 def library_of(function: str) -> str:

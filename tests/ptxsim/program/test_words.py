@@ -43,6 +43,11 @@ int main(int count, char** arguments) {
 """
 ARRAY = "int main() { cudaArray_t a; cudaMallocArray(&a, nullptr, 1); }"
 READS = 'int main() { int n; if (scanf("%d", &n) != 1) return 5; }'
+WGMMA = """__global__ void f() {
+    asm volatile("wgmma.fence.sync.aligned; wgmma.commit_group.sync.aligned; setmaxnreg.dec.sync.aligned.u32 40;");
+}
+"""
+NO_PTX = '__global__ void g() { asm volatile("wgmna;"); }\n'
 CASES = [
     Case("built", '#include "nowhere.h"\nint main() {}', "nowhere.h is in none of the folders of headers: give"),
     Case("built", "#include <cudnn.h>\nint main() {}", "the program uses cuDNN. Its kernels come as machine code"),
@@ -52,6 +57,8 @@ CASES = [
     Case("linked", KERNEL + "int main() {}", "there is no library other (-lother) in the usual", 2, "-lother"),
     Case("built", KERNEL + 'int main() { int x = "a"; }', "program.cu(3): error: a value of type"),
     Case("built", "int main() {}", "nvcc cannot compile for compute_76: give another --arch", typed="--arch 76"),
+    Case("built", WGMMA, "ptxsim run: wgmma and setmaxnreg need --arch 90a, and this is compiled for 90\n"),
+    Case("built", WGMMA + NO_PTX, "Not a name of any known instruction: 'wgmna'"),
     Case("linked", KERNEL, "no file has a main: give all files of the program\n"),
     Case("linked", "void other(); int main() { other(); }", "no file has other(): give all files of the program"),
     Case("closed", KERNEL + CUBLAS, "s: no hazard found", 0, "-D CALLS=2"),
