@@ -114,6 +114,40 @@ def _wait(answer: Any) -> None:
         )
 
 
+SHAPE, APART, BOX = (440, 256), 2000, (64, 128)
+"""Of the third exercise: elements, bytes, elements; the closest neighbours first."""
+
+
+def _map(answer: Any) -> None:
+    parts = answer if isinstance(answer, tuple | list) else ()
+    fits = len(parts) == 3 and isinstance(parts[1], int) and all(map(_is_pair, parts[::2]))
+    demand(
+        fits,
+        f"the answer is three things, such as ((10, 20), 32, (8, 4)), and not {answer!r:.60}.",
+        "wrong-form",
+    )
+    (shape, apart, box), turned = (tuple(parts[0]), parts[1], tuple(parts[2])), (SHAPE[::-1], BOX[::-1])
+    demand(shape != turned[0] and box != turned[1], f"it names rows first: {shape}, {box}.", "rows-first")
+    demand(
+        apart % 16 == 0,
+        f"the driver refuses rows that are {apart} bytes apart: no multiple of 16.",
+        "not-by-16",
+    )
+    demand(apart == APART, f"row 1 does not begin {apart} bytes behind row 0.", "other-distance")
+    demand(
+        shape == SHAPE,
+        f"with the shape {shape} not all beyond column 440 comes as zeros, or too much.",
+        "other-shape",
+    )
+    demand(box == BOX, f"a copy brings {box[0]} columns of {box[1]} rows.", "other-box")
+
+
+def _is_pair(value: Any) -> bool:
+    return (
+        isinstance(value, tuple | list) and len(value) == 2 and all(isinstance(each, int) for each in value)
+    )
+
+
 class _Command(argparse.ArgumentParser):
     """Of `ptxsim run`, what the exercise needs."""
 
@@ -153,5 +187,6 @@ def _command(answer: Any) -> None:
 EXERCISES = {
     "09.1": _running_sums,
     "09.2": _wait,
-    "09.3": _command,
+    "09.3": _map,
+    "09.4": _command,
 }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 WIDTH = 110
 """Characters of a printed line."""
+ARCH = "-arch=sm_"
 
 
 class NotRunHere(cache.ToolMissing):
@@ -53,26 +54,29 @@ class ProgramRun:
         return f"{self.printed}{self.report}"
 
 
-def run_program(source: str, name: str) -> ProgramRun:
-    """Build a program of one file, which is called `name`, and run it as `ptxsim run` does.
+def run_program(source: str, name: str, options: tuple[str, ...] = ()) -> ProgramRun:
+    """Build a program of one file, which is called `name`, and run it as `ptxsim run` does. `options`: as a kernel of
+    the course takes them, OPTIONS or HOPPER.
 
     Raises NotRunHere where it cannot be built and no run of it is on file, and BuildError where it does not compile.
     """
-    key = cache.key_of("program", source, (name,), ())
-    return ProgramRun(**json.loads(cache.made_here(key, partial(_run, source, name))))
+    key = cache.key_of("program", source, (name,), options)
+    return ProgramRun(**json.loads(cache.made_here(key, partial(_run, source, name, options))))
 
 
-def _run(source: str, name: str) -> str:
+def _run(source: str, name: str, options: tuple[str, ...]) -> str:
     if sys.platform != "linux":
         raise NotRunHere("this is no Linux")
     from ptxsim import program
 
+    typed = [each for each in options if each[:2] in ("-I", "-D")]
+    arch = next((each.removeprefix(ARCH) for each in options if each.startswith(ARCH)), "90")
     with TemporaryDirectory() as folder:
         file, out = Path(folder, name), Path(folder, "printed")
         file.write_text(source, encoding="utf-8")
         try:
             with open(out, "w", encoding="utf-8") as written:
-                report = program.run(file, stdout=written)
+                report = program.run(file, options=typed, arch=arch, stdout=written)
         except program.NoCompiler as missing:
             raise NotRunHere(str(missing)) from None
         except program.BuildError as said:

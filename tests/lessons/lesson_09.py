@@ -1,8 +1,12 @@
-"""Lesson 09: a whole program, which stands in no kernel's cell, and three exercises."""
+"""Lesson 09: a whole program, which stands in no kernel's cell, and four exercises."""
 
 from tests.lessons import solved_function
 from tests.lessons.tables import answers_beside
 
 NOTEBOOK = "09_your_own_kernel"
-SOLVED = {"09.2": solved_function("my_wait"), "09.3": solved_function("my_command")}
+SOLVED = {
+    "09.2": solved_function("my_wait"),
+    "09.3": solved_function("my_map"),
+    "09.4": solved_function("my_command"),
+}
 RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())

@@ -6,10 +6,17 @@ from course_lib.lessons import sources
 from tests.lessons.reading import LESSONS, cells_of, prose, tags_of
 from tools.author.sittings import words as words_in
 
-LIMITS = {"06_complete_gemm": (64, 3000), "07_hopper": (64, 2760), "08_never_a_pause": (64, 2600)}
+LIMITS = {
+    "06_complete_gemm": (64, 3000),
+    "07_hopper": (64, 2760),
+    "08_never_a_pause": (64, 2600),
+    "09_your_own_kernel": (64, 2600),
+}
 """Of one lesson: cells, and words of Markdown outside folds. Of all others (64, 3300)."""
 OF_ALL = 16_000
 """Words of lessons 00 to 05 together; with what goes deeper and the exercises WITH_ALL."""
+OF_TEN = 27_000
+"""Words of lessons 00 to 09 together."""
 WITH_ALL = 44_000
 IGNORED = 60
 """Outputs that nbval ignores in lessons 00 to 05."""
@@ -37,6 +44,11 @@ def test_the_six_lessons_together_are_short():
     assert sum(words_of(name) for name in every if name.rpartition("/")[2].startswith(FIRST_SIX)) <= WITH_ALL
     cells = [cell for name in way for cell in cells_of(name)]
     assert sum("nbval-ignore-output" in tags_of(cell) for cell in cells) <= IGNORED
+
+
+def test_the_ten_lessons_together_are_short():
+    ten = [name for name in LESSONS if name[:2] < "10"]
+    assert len(ten) == 10 and sum(map(words_of, ten)) <= OF_TEN
 
 
 def test_what_goes_deeper_has_a_name_of_its_own():

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from course_lib import HOPPER, OPTIONS
 from course_lib.notebooks.figures.programs import NotRunHere, run_program
 from ptxsim import program
 from ptxsim.compiler import cache
@@ -52,14 +53,35 @@ def test_a_mistake_of_typing_is_told_without_a_path(nvcc, nothing_kept):  # noqa
         run_program(TWICE.replace("float ones[32]", "floats ones[32]"), "twice.cu")
 
 
-def runs(source, stdout):
+HEADER = r"""
+#include <cstdio>
+#include <course/wgmma.cuh>
+__global__ void at_once() { wgmma_fence(); }
+
+int main()
+{
+    at_once<<<1, 128>>>();
+    return cudaDeviceSynchronize();
+}
+"""
+
+
+def test_a_program_is_compiled_as_a_kernel_with_these_options(nvcc, nothing_kept):  # noqa: F811
+    assert (
+        run_program(HEADER, "at_once.cu", HOPPER).report == "1 launch of 1 kernel, 1 block: no hazard found"
+    )
+    with pytest.raises(program.BuildError, match=r"^wgmma needs --arch 90a"):
+        run_program(HEADER, "at_once.cu", OPTIONS)
+
+
+def runs(source, options, arch, stdout):
     """In place of the simulator."""
     stdout.write("PASS\n")
     message = f"{source}:9: a copy, " + "and what it says " * 20
     return ProgramReport(str(source), conflicts=(Conflict(message, f"{source}:12"),), seconds=1.5)
 
 
-def cannot(source, stdout):
+def cannot(source, options, arch, stdout):
     raise program.NoCompiler("there is no nvcc")
 
 

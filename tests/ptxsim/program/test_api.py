@@ -1,5 +1,6 @@
 """A program from Python, from pytest, and as a step of GitHub Actions."""
 
+import ast
 import re
 import shlex
 import subprocess
@@ -9,7 +10,7 @@ import pytest
 import yaml
 
 from ptxsim import program
-from ptxsim.__main__ import parser
+from ptxsim.__main__ import main, parser
 from ptxsim.program import fixture
 from ptxsim.program.report import Launch, ProgramReport, Refusal
 from tests.lessons.reading import by_id, text_of
@@ -88,6 +89,17 @@ def test_lesson_09_types_what_the_command_takes():
     asked = parser().parse_args(shlex.split(command))
     assert (asked.files, asked.include, asked.arch) == (["src/softmax.cu"], ["include"], "80")
     assert (asked.limit, asked.json, own) == (60, "report.json", "8")
-    step = yaml.safe_load(re.search(r"```yaml\n(.+?)```", text_of(cells["own"]), re.DOTALL)[1])[1]
+    step = yaml.safe_load(re.search(r"```yaml\n(.+?)```", text_of(cells["own-ci"]), re.DOTALL)[1])[1]
     assert step["with"].keys() <= ACTION["inputs"].keys()
     parser().parse_args(["run", step["with"]["files"], *shlex.split(step["with"]["options"])])
+
+
+def test_lesson_09_checks_its_kernel_alone(tmp_path, monkeypatch, capsys):
+    cells = by_id("09_your_own_kernel")
+    typed = re.search(r"^ptxsim (check .+)$", text_of(cells["own"]), re.MULTILINE)[1]
+    program_text = ast.parse(text_of(cells["program"])).body[0].value.value
+    (tmp_path / "softmax.cu").write_text(program_text)
+    monkeypatch.chdir(tmp_path)
+    assert main(shlex.split(typed)) == 1
+    said = capsys.readouterr().out
+    assert "softmax.cu:32: out-of-bounds" in said and "softmax.cu:38: write-after-read" in said
