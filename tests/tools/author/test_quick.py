@@ -137,6 +137,11 @@ def test_of_an_exercise_that_changed_every_answer_is_tried(monkeypatch):
     hints, wrong = "notebooks/answers/hints_02.toml", "tests/lessons/bank_02.wrong.txt"
     places = {hints: '["02.13"]', wrong: "02.11"}
     starts = {file: (ROOT / file).read_text().splitlines().index(name) for file, name in places.items()}
+    assert not [
+        test
+        for test in quick.tests_of([hints, wrong])
+        if not test.startswith(("tests/lessons", "tests/course_lib"))
+    ]
     monkeypatch.setattr(quick, "changed_lines", lambda file: [starts[file] + 2])
     assert quick.exercises_of([hints, wrong, "tools/author/quick.py"]) == ["02.11", "02.13"]
     monkeypatch.setattr(quick, "changed_lines", lambda file: range(starts[file] + 400))
