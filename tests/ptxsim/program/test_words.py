@@ -57,7 +57,7 @@ CASES = [
     Case("linked", KERNEL + "int main() {}", "there is no library other (-lother) in the usual", 2, "-lother"),
     Case("built", KERNEL + 'int main() { int x = "a"; }', "program.cu(3): error: a value of type"),
     Case("built", "int main() {}", "nvcc cannot compile for compute_76: give another --arch", typed="--arch 76"),
-    Case("built", WGMMA, "ptxsim run: wgmma and setmaxnreg need --arch 90a, and this is compiled for 90\n"),
+    Case("built", WGMMA, "wgmma and setmaxnreg need --arch 90a, and this is compiled for 90\n"),
     Case("built", WGMMA + NO_PTX, "Not a name of any known instruction: 'wgmna'"),
     Case("linked", KERNEL, "no file has a main: give all files of the program\n"),
     Case("linked", "void other(); int main() { other(); }", "no file has other(): give all files of the program"),
