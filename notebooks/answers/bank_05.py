@@ -25,7 +25,7 @@ from .common import (
     k_tiles_on_their_way,
     kernel_and_numbers,
 )
-from .untried import untried
+from .untried import untried, untried_constants
 
 MOST_STEPS = 250_000
 
@@ -59,7 +59,7 @@ def _orders(answer: Any) -> None:
     kernel, *mine = kernel_and_numbers(answer, *(f"the number of ORDER {order}" for order in range(1, 5)))
     for order, number in enumerate(mine, 1):
         counted = _on_their_way(kernel.code, kernel.name, (*kernel.options, f"-DORDER={order}"))
-        demand(number == counted, f"ORDER {order}: the simulator counts not {number}.", f"order-{order}")
+        demand(number == counted, f"ORDER {order}: the simulator does not count {number}.", f"order-{order}")
 
 
 @lru_cache(maxsize=8)
@@ -86,8 +86,10 @@ def _drained(answer: Any) -> None:
             right, report = _one_block(answer, TILE, k_tiles)
             if not report.ok:
                 first = report.hazards[0]
-                raise CheckFailed(f"{first.kind} at line {first.line}, of {k_tiles} k-tiles.", report.hazards)
-            demand(right, f"the product is wrong for {k_tiles} k-tiles.", "wrong-numbers")
+                raise CheckFailed(
+                    f"{first.kind} at line {first.line}, where K has k-tiles: {k_tiles}.", report.hazards
+                )
+            demand(right, f"the product is wrong where K has k-tiles: {k_tiles}.", "wrong-numbers")
         fail("the check took too long.")
     _demand_no_longer_wait(warps[0], LENGTHS[0])
     for k_tiles in untried(answer, TILE[2], LENGTHS):
@@ -158,7 +160,7 @@ def _cure(answer: Any) -> None:
             fail(f"{letter} is no cure: {found[letter][0]}.", f"{letter}-no-cure", "no-cure")
     left_out = [letter for letter in letters if not found[letter][0] and letter not in mine]
     if left_out:
-        fail(f"your {len(mine)} are right, and {len(left_out)} of the five cure it, too.", "more-cures")
+        fail(f"all that you name are cures, but the table has more of them: {len(left_out)}.", "more-cures")
     chosen = best.strip().upper()
     demand(chosen in mine, f"my_best is {best!r:.20}, which is no cure.", "best-no-cure")
     demand(found[chosen][1][0] <= cost[0], f"{chosen} takes a barrier more in each turn.", "more-barriers")
@@ -263,12 +265,14 @@ def _stencil(answer: Any) -> None:
     for rows in (*HEIGHTS[5], *untried(answer, 1, HEIGHTS[5], 2)):
         right, report = _image(answer, rows)
         demand_no_hazard(report)
-        demand(right, f"the numbers are wrong for {rows} rows.", "wrong-numbers")
+        cause = "wrong-numbers" if rows in HEIGHTS[5] else "many-rows"
+        demand(right, f"the numbers are wrong for {rows} rows.", cause)
         _demand_late_rows(report, 5, rows)
-    for stages in 4, 7:
+    apart = untried_constants(answer.code, "STAGES", HEIGHTS)
+    for stages in (4, 7, *(slots for slots in apart if slots > 3)):
         source = re.sub(r"\bSTAGES\s*=\s*5\b", f"STAGES = {stages}", answer.code)
         changed = cupy_on_numpy.RawKernel(source, answer.name, options=answer.options)
-        for rows in HEIGHTS[stages]:
+        for rows in HEIGHTS.get(stages, (stages + 2,)):
             try:
                 right, report = _image(changed, rows)
             except CompileError:

@@ -14,6 +14,7 @@ from cupy_or_sim.keys import source_key
 from cupy_or_sim.simulate import compiled, simulate
 
 from .common import demand, demand_kernel, demand_no_hazard, fail, results_of
+from .untried import Untried
 
 # --------------------------------------------------------------------------- 06.11: into how many parts?
 
@@ -80,6 +81,14 @@ MISTAKES_OF_PARTS: list[tuple[str, str, Callable]] = [
     ),
     ("time", "returns the time", lambda *case: min(_times(*case))),
     ("from-0", "counts from 0", lambda *case: _best()(*case) - 1),
+    *(
+        (
+            "few-tried",
+            f"tries 1 to {most} parts",
+            lambda *case, most=most: int(np.argmin(_times(*case)[:most])) + 1,
+        )
+        for most in range(2, 8)
+    ),
 ]
 """A word for what a wrong function does, that in words, and what it would give. A hint for each stands below."""
 
@@ -102,9 +111,11 @@ def _parts(answer: Any) -> None:
         times = _times(*case)
         best, yours = min(times), times[int(mine) - 1]
         if yours != best:
-            fail(f"{case}: {mine} parts take {yours:g} k-tiles, and the best number takes {best:g}.")
+            fail(
+                f"{case}: with your number of parts, {mine}, the time is {yours:g} k-tiles, and with the best {best:g}."
+            )
         if times.index(best) + 1 != mine:
-            fail(f"{case}: {mine} parts are as fast as fewer of them.", "largest")
+            fail(f"{case}: your number of parts, {mine}, is as fast as a smaller one.", "largest")
 
 
 # --------------------------------------------------------------------------- 06.12: tests that see it
@@ -183,6 +194,8 @@ LAUNCHES: list[tuple[str, str, dict]] = [
     ("fifth", " (one block after the other, the last one first)", {"in_turn": "down"}),
 ]
 """With one count: which launch, how it differs, and the order of its warps or blocks."""
+ROWS_OF_A = 4
+"""Of the parameters, the number of rows: three for each block."""
 SECTORS = 8
 """Of a row of 64 columns: three of A are read for each part, which is written once and read once; and C."""
 
@@ -191,31 +204,42 @@ def _last(answer: Any) -> None:
     """Five launches with one count, whose parts are added in the order of the blocks."""
     demand_kernel(answer)
     for blocks in 4, 1, 5:
-        left, count = np.full((blocks, 64), np.nan, np.float32), np.zeros(1, np.uint32)
-        for number, (which, told, order) in enumerate(LAUNCHES):
-            A = np.random.default_rng(number).standard_normal((3 * blocks, 64)).astype(np.float32)
-            C, was_0 = np.full(64, np.nan, np.float32), count[0] == 0
-            args = (A, left, count, C, np.int32(len(A)))
-            report = ptxsim.launch(compiled(answer), (blocks,), (64,), args, 0, 100_000, **order)
-            demand_no_hazard(report)
-            lost = number > 0 and ("in_turn" in order or was_0)
-            causes = "counts-lost" if lost else f"{which}-launch-stores-nothing", "launch-stores-nothing"
-            stays = f"in the {which} launch of blocks: {blocks}{told}, C stays as it was."
-            demand(not np.isnan(C).all(), stays, *causes)
-            demand(not np.isnan(C).any(), "a part was added that nobody had written.", "unwritten-part")
-            parts = _in_order(A.reshape(blocks, 3, 64).swapaxes(0, 1))
-            expected = _in_order(parts)
-            near = np.allclose(C, expected, rtol=1e-4, atol=1e-4)
-            demand(near, f"in the {which} launch of blocks: {blocks}, the sums are wrong.", "wrong-numbers")
-            if not (expected == C).all():
-                fail("the sums are right but for the last bits: added in another order.", "last-bits")
-            held = int(np.isclose(left, parts, rtol=1e-4, atol=1e-4).all(axis=1).sum())
-            demand(
-                held == blocks, f"the sums are right, but `left` holds {held} of {blocks} parts.", "no-parts"
-            )
-            moved, enough = report.counters.total.global_sectors_ideal, SECTORS * (5 * blocks + 1)
-            text = f"the sums are right, but {moved} sectors are read and written, and about {enough} are enough."
-            demand(moved <= enough + SECTORS * blocks, text, "read-again")
+        _five_launches(answer, blocks)
+    for blocks in Untried(answer, threads=64).blocks(
+        {"%nctaid.x": 1.0, "%ctaid.x": 1.0, ROWS_OF_A: 1 / 3}, 5
+    ):
+        try:
+            _five_launches(answer, blocks)
+        except CheckFailed as error:
+            raise CheckFailed(
+                f"right with few blocks, and not with {blocks}: {error}", causes=("many-blocks",)
+            ) from None
+
+
+def _five_launches(answer: Any, blocks: int) -> None:
+    left, count = np.full((blocks, 64), np.nan, np.float32), np.zeros(1, np.uint32)
+    for number, (which, told, order) in enumerate(LAUNCHES):
+        A = np.random.default_rng(number).standard_normal((3 * blocks, 64)).astype(np.float32)
+        C, was_0 = np.full(64, np.nan, np.float32), count[0] == 0
+        args = (A, left, count, C, np.int32(len(A)))
+        report = ptxsim.launch(compiled(answer), (blocks,), (64,), args, 0, 100_000, **order)
+        demand_no_hazard(report)
+        lost = number > 0 and ("in_turn" in order or was_0)
+        causes = "counts-lost" if lost else f"{which}-launch-stores-nothing", "launch-stores-nothing"
+        stays = f"in the {which} launch of blocks: {blocks}{told}, C stays as it was."
+        demand(not np.isnan(C).all(), stays, *causes)
+        demand(not np.isnan(C).any(), "a part was added that nobody had written.", "unwritten-part")
+        parts = _in_order(A.reshape(blocks, 3, 64).swapaxes(0, 1))
+        expected = _in_order(parts)
+        near = np.allclose(C, expected, rtol=1e-4, atol=1e-4)
+        demand(near, f"in the {which} launch of blocks: {blocks}, the sums are wrong.", "wrong-numbers")
+        if not (expected == C).all():
+            fail("the sums are right but for the last bits: added in another order.", "last-bits")
+        held = int(np.isclose(left, parts, rtol=1e-4, atol=1e-4).all(axis=1).sum())
+        demand(held == blocks, f"the sums are right, but `left` holds {held} of {blocks} parts.", "no-parts")
+        moved, enough = report.counters.total.global_sectors_ideal, SECTORS * (5 * blocks + 1)
+        text = f"the sums are right, but {moved} sectors are read and written, and about {enough} are enough."
+        demand(moved <= enough + SECTORS * blocks, text, "read-again")
 
 
 def _in_order(rows: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from ptxsim import CompileError, Report
 from ptxsim.observe.events import Barrier, Copy, Event, Work, in_flight
 
 from .common import MOST_STEPS, checked, demand, fail, for_both_counts, results_of
+from .untried import untried_constants
 
 SLOT = (128 + 64) * 32 * 2
 """Bytes of a slot in the rings of the exercises."""
@@ -27,6 +28,8 @@ RATE = 2730
 """FLOP of mma per cycle and SM."""
 
 
+WAIT = re.compile(r"\bwait_group\s*<[^;]*?>\s*\(\s*\)")
+"""The call of a wait with its count."""
 LONG = 17
 """K-tiles of the longest launch: a loop that ends after 8 or 16 is right for all that the lessons' own check tries."""
 Warps = list[list[Event]]
@@ -42,6 +45,26 @@ def _ring(answer: Any, stages: int) -> tuple[Any, Verdict]:
         if endless:
             raise CheckFailed(str(endless[0]), endless) from None
         raise
+
+
+def _counted_ring(answer: Any, stages: int) -> tuple[Any, Verdict]:
+    """The same; of a ring whose waits alone are wrong, that is said."""
+    try:
+        return _ring(answer, stages)
+    except CheckFailed as error:
+        late = any(hazard.kind == "unwaited-copy" for hazard in error.hazards)
+        if late and _right_with_the_count(answer, stages):
+            raise CheckFailed(str(error), causes=("only-the-count",), problem=error.problem) from None
+        raise
+
+
+def _right_with_the_count(answer: Any, stages: int) -> bool:
+    """Whether the ring is right where each wait leaves as many groups as the lesson's."""
+    kernel = answer[0] if isinstance(answer, tuple) else answer
+    code = WAIT.sub(f"wait_group<{stages - 2}>()", kernel.code)
+    counted = cupy_on_numpy.RawKernel(code, kernel.name, options=kernel.options)
+    found = [_one_block(counted, stages, k_tiles) for k_tiles in (1, 2, 9)]
+    return all(right and report.ok for right, report in found)
 
 
 def _one_block(kernel, stages: int, k_tiles: int) -> tuple[bool, Report]:
@@ -84,6 +107,21 @@ def _demand_asked_for(warps: Warps, stages: int, k_tiles: int, ahead: int, behin
         )
 
 
+def _demand_loaded_once(warps: Warps, k_tiles: int) -> None:
+    """Each warp loads the fragments of each k-step once; one more, behind the last, is not used."""
+    for events in warps:
+        work = [event for event in events if isinstance(event, Work)]
+        # behind the last mma the store reads shared memory, too
+        last = max((place for place, event in enumerate(work) if event.mma), default=0)
+        loaded = sum(event.wavefronts for event in work[: last + 1]) / WAVEFRONTS
+        demand(
+            loaded <= k_tiles + 0.5,
+            f"the product is right, but a warp loads fragments {2 * loaded:.0f} times for {2 * k_tiles} k-steps: some "
+            "are loaded again and not multiplied.",
+            "loaded-again",
+        )
+
+
 def _demand_full_hands(warps: Warps) -> None:
     """At each barrier between its first and its last math, a warp holds fragments that it has not multiplied yet."""
     for events in warps:
@@ -103,18 +141,24 @@ def _demand_full_hands(warps: Warps) -> None:
 
 def _four_slots(answer: Any) -> None:
     """A right ring of four slots that has three k-tiles on their way: one that waits for more is right and slower."""
-    _, verdict = _ring(answer, 4)
+    _, verdict = _counted_ring(answer, 4)
     for_both_counts(verdict, lambda warps, k_tiles: _demand_asked_for(warps, 4, k_tiles, ahead=3))
 
 
 def _for_every_length(answer: Any, stages: int) -> Iterator[tuple[int, int, Warps]]:
     """(slots, k-tiles, what the warps of a block do) of a ring that is right for three slots and a long K, and then for
-    two slots and for `stages`: for fewer k-tiles than slots, for as many, and for rings that have turned."""
-    kernel, _ = _ring(answer, 3)
+    two slots and for `stages`: for fewer k-tiles than slots, for as many, and for rings that have turned. Then for the
+    numbers of slots that the answer treats apart."""
+    kernel, _ = _counted_ring(answer, 3)
     count = len(re.findall(r"\bSTAGES\s*=\s*3\b", kernel.code))
     demand(count == 1, "leave `STAGES = 3` in its line: the check puts other numbers there.", "no-stages")
     yield 3, LONG, _right_warps(kernel, 3, LONG, "other-length")
-    for other, lengths in (2, (1, 2, 5)), (stages, (1, stages, 9)):
+    apart = untried_constants(kernel.code, "STAGES", (2, 3, stages))
+    for other, lengths in (
+        (2, (1, 2, 5)),
+        (stages, (1, stages, 9)),
+        *((slots, (slots + 2,)) for slots in apart),
+    ):
         source = re.sub(r"\bSTAGES\s*=\s*3\b", f"STAGES = {other}", kernel.code)
         changed = cupy_on_numpy.RawKernel(source, kernel.name, options=kernel.options)
         for k_tiles in lengths:
@@ -145,6 +189,7 @@ def _turn(answer: Any) -> None:
     turn 0 are the ones that were loaded before the loop: without them the product is wrong."""
     for stages, k_tiles, warps in _for_every_length(answer, 4):
         _demand_full_hands(warps)
+        _demand_loaded_once(warps, k_tiles)
         _demand_asked_for(warps, stages, k_tiles, ahead=stages - 2, behind=2)
     before, load, after = answer.code.partition(FIRST_LOAD)
     demand(load, f"leave `{FIRST_LOAD}` before the loop.", "no-stages")

@@ -224,10 +224,44 @@ def _leave_and_take(answer: Any) -> None:
         sums = np.arange(2 * threads, dtype=np.float32)
         left, C = np.full((2, threads), np.nan, np.float32)
         report = simulate(answer, (2,), (threads,), (sums, left, np.zeros(1, np.int32), C), 0, MOST_STEPS)
+        if any(hazard.kind == "block-conflict" for hazard in report.hazards) and _goes_on(answer, threads):
+            raise CheckFailed(str(report), causes=("goes-on",))
         demand_no_hazard(report)
         wrong = (sums[:threads] + sums[threads:] != C).sum()
         demand(not wrong, f"no hazard, and {wrong} of {threads} sums of C are wrong.", "wrong-numbers")
         demand((left == sums[:threads]).all(), "C is right, and block 0 left no sums.", "nothing-left")
+        _demand_left_and_taken(answer, threads)
+
+
+def _goes_on(answer: Any, threads: int) -> bool:
+    """Whether block 1, before block 0 has begun, finishes although the flag is down."""
+    sums, C = np.zeros(2 * threads, np.float32), np.full(threads, np.nan, np.float32)
+    args = (sums, np.zeros_like(C), np.zeros(1, np.int32), C)
+    simulate(answer, (2,), (threads,), args, 0, MOST_STEPS, in_turn="down")
+    return not np.isnan(C).any()
+
+
+def _demand_left_and_taken(answer: Any, threads: int) -> None:
+    """Block 0 alone raises the flag and writes no C; block 1, where the flag is up already, makes C of what lies in
+    `left`, whatever that is."""
+    sums, flag = np.arange(2 * threads, dtype=np.float32), np.zeros(1, np.int32)
+    left, C = np.full((2, threads), np.nan, np.float32)
+    simulate(answer, (1,), (threads,), (sums, left, flag, C), 0, MOST_STEPS)
+    demand(
+        np.isnan(C).all(),
+        "the sums are right, but block 0 writes C: block 1 finishes the tile.",
+        "other-finishes",
+    )
+    demand(flag[0], "the sums are right, but block 0 leaves them without raising the flag.", "no-flag")
+    left[:] = 7 * sums[threads:]
+    expected = sums[threads:] + left
+    simulate(answer, (2,), (threads,), (sums, left, flag, C), 0, MOST_STEPS, in_turn="down")
+    demand(
+        np.array_equal(C, expected),
+        "the sums are right, but block 1 does not make them of what lies in `left`: with other numbers there C stays "
+        "the same.",
+        "not-taken",
+    )
 
 
 EXERCISES = {

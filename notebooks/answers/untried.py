@@ -2,6 +2,7 @@
 `if (blockIdx.x > 8) return;`. The constants with which sizes, places of blocks and counters of loops are compared say
 which."""
 
+import re
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
@@ -32,6 +33,20 @@ Starts = Mapping[int | str, float]
 and it counts their columns."""
 Counted = dict[int, float]
 """Register -> the same."""
+
+
+MOST_SLOTS = 9
+"""More slots of a ring are not tried."""
+
+
+def untried_constants(code: str, name: str, tried: Collection[int]) -> list[int]:
+    """Values of a constant such as STAGES, up to MOST_SLOTS and not `tried`, at a number with which the text compares
+    it: the compiler decides these, and the program does not show them."""
+    sign, itself = r"\s*(?:[=!]=|[<>]=?)\s*", rf"\b{name}\b"
+    beside = re.findall(rf"{itself}{sign}(\d+)|\b(\d+){sign}{itself}", code)
+    numbers = {int(one or other) for one, other in beside}
+    near = {number + more for number in numbers for more in (-1, 0, 1)}
+    return sorted(number for number in near - {*tried} if 2 <= number <= MOST_SLOTS)
 
 
 def untried(kernel: Any, tile_k: int, tried: Collection[int], size: int = K) -> list[int]:

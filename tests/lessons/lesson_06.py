@@ -160,13 +160,22 @@ WRONG_ANSWERS = {
         ("the flag first", [(f"{WROTE}\n        {RAISED}", f"{RAISED}\n        __syncthreads();")], CHAIN),
         ("no barrier behind the wait", [(KNOW, "")], CHAIN),
         ("the barrier before the wait", [(LOOK, "__syncthreads();"), (KNOW, LOOK)], CHAIN),
-        ("no wait", [(LOOK, "")], CHAIN),
-        ("looks once", [(LOOK, "if (t == 0) acquired(flag);")], CHAIN),
+        ("no wait", [(LOOK, "")], "to look once is not to wait"),
+        ("looks once", [(LOOK, "if (t == 0) acquired(flag);")], "to look once is not to wait"),
         ("nobody raises it", [(RAISED, "")], "who in block 0 releases it"),
         ("a plain store", [(RAISED, "if (t == 0) *flag = 1;")], CHAIN),
         ("a plain load", [(LOOK, "if (t == 0)\n            while (!*(volatile int*)flag) {}")], CHAIN),
         ("every thread raises it", [(WROTE, ""), (RAISED, "release(flag);")], CHAIN),
         ("a barrier of one warp", [(WROTE, "__syncwarp();")], CHAIN),
+        ("block 1 adds up again what block 0 has", [
+            (LOOK, ""), (KNOW, "C[t] = sum + sums[t];\n        return;")], "finds those of block 0 in `left`"),
+        ("nobody raises it, and nobody looks", [
+            (f"{WROTE}\n        {RAISED}", ""), (LOOK, ""),
+            (KNOW, "sum += sums[t];\n        C[t] = sum;\n        return;")],
+         "the flag is how block 0 says"),
+        ("block 0 writes C", [
+            (f"{WROTE}\n        {RAISED}", "C[t] = sum + sums[t + blockDim.x];"), (LOOK, "return;"), (KNOW, "")],
+         "block 1 takes them, adds and writes C"),
         ("nothing is left", [("left[t] = sum;", ""), ("sum + left[t]", "sum + sums[t]")], "only the two gaps"),
     ],
 }  # fmt: skip
