@@ -6,8 +6,9 @@ from math import cos, radians, sin
 
 from cupy_or_sim import style
 
-LOAD, FETCH = 0.28, 1.7
-"""A load of fragments and a copy, in units of one k-step of math: of the schedules, which are sketches."""
+LOAD, FETCH = 0.28, 3.06
+"""A load of fragments and a copy, in units of one k-step of math: of the schedules, which are sketches. `flights` has a
+copy of at most 1.53 times the math of a k-tile, which is two k-steps."""
 
 
 @style.styled
@@ -115,7 +116,8 @@ def orders(cases: Sequence[tuple[str, int, bool]], k_tiles: int = 4):
         math = [(begin, begin + length) for row, begin, length, _ in bars if row == stages + 1]
         idle = sum(after[0] - before[1] > 0.01 for before, after in pairwise(math))
         words.append(f"{title}: the mma row has {idle or 'no'} gap{'s' * (idle > 1)} after its start")
-    panels[-1].set_xlabel("time →      (0a, 0b: the two k-steps of k-tile 0)", fontsize=8)
+    copy = f"a copy: {FETCH / 2:.2f} times the math of a k-tile, at the most"
+    panels[-1].set_xlabel(f"time →      (a sketch; 0a, 0b: the k-steps of k-tile 0; {copy})", fontsize=8)
     return figure, f"Schedules of {k_tiles} k-tiles, fragments loaded one k-step ahead. {'; '.join(words)}."
 
 
