@@ -127,7 +127,7 @@ def roofs(origin: str, terabytes: float, flat: Iterable[tuple[str, float]], prob
     for name, speed in flat:
         axes.plot([speed / terabytes, last], [speed] * 2, color=style.BLUE, linewidth=1.6)
         axes.text(
-            1.1 * speed / terabytes, 1.05 * speed, f"{name}: {speed:g} TFLOP/s", va="bottom", fontsize=8
+            1.35 * speed / terabytes, 1.05 * speed, f"{name}: {speed:g} TFLOP/s", va="bottom", fontsize=8
         )
     for marks, colour, shape, at, side in (
         (problems, style.GREEN, "o", (6, -10), "right"),

@@ -147,24 +147,6 @@ def tried(kind: str, source: str, M: int, N: int, K: int, notes: object = None, 
     return report
 
 
-def check_finish(source: str) -> None:
-    """Simulate two ways to finish C, compare them with float64, rounded once, and print a line for each."""
-    M, N, K = 40, 72, 16
-    A, B, bias = whole_numbers(6, 4, M, K), whole_numbers(7, 4, N, K), whole_numbers(8, 9, N)
-    before, nothing = whole_numbers(9, 9, M, N), device.cp.full((M, N), np.nan, np.float16)
-    added = product(A, B) + device.cp.asnumpy(bias)
-    twice = product(A, B) + added - device.cp.asnumpy(before)
-    for what, C, finish, expected in (
-        ("bias and ReLU", nothing, Finish(bias, activation="relu"), np.maximum(added, 0)),
-        ("2 A @ B.T - C + bias", before, Finish(bias, 2, -1), twice),
-    ):
-        report = simulate(*prepared("gemm", source, (A, B, C), finish=finish))
-        got = device.cp.asnumpy(C)
-        wrong, missing = (expected != got).sum(), np.isnan(got).sum()
-        verdict = f"{wrong} of {got.size} wrong, {missing} are NaN" if wrong else "right"
-        print(f"   {what}: {verdict}; {report.brief()}")
-
-
 def bias_and_relu(C: Array, bias: Array) -> list[tuple]:
     """The two kernels that a fused one saves, as (kernel, grid, block, arguments)."""
     count, in_a_row = np.int32(C.size // 8), np.int32(C.shape[1] // 8)
