@@ -126,9 +126,9 @@ def roofs(origin: str, terabytes: float, flat: Iterable[tuple[str, float]], prob
     style.label(axes, 1.9, 8.2, f"memory: {terabytes} TB/s", rotation=34)
     for name, speed in flat:
         axes.plot([speed / terabytes, last], [speed] * 2, color=style.BLUE, linewidth=1.6)
-        axes.text(
-            1.35 * speed / terabytes, 1.05 * speed, f"{name}: {speed:g} TFLOP/s", va="bottom", fontsize=8
-        )
+        # between two roofs the slope would strike a name through
+        up, side = (1.05, "bottom") if speed == highest else (0.95, "top")
+        axes.text(1.1 * speed / terabytes, up * speed, f"{name}: {speed:g} TFLOP/s", va=side, fontsize=8)
     for marks, colour, shape, at, side in (
         (problems, style.GREEN, "o", (6, -10), "right"),
         (kernels, style.VERMILLION, "s", (8, 0), "left"),

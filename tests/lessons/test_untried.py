@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_lib.notebooks.answers.untried import MOST, M, N, Untried, untried
+from course_lib.notebooks.answers.untried import MOST, M, N, Untried, untried, untried_constants
 from tests.lessons import kernel
 from tests.lessons.test_lesson_kernels import EXERCISES, solved
 
@@ -49,6 +49,19 @@ def found_in(before="", more="", inside=""):
 )
 def test_a_constant_that_ends_a_loop_is_tried(parts, first):
     assert first in found_in(**parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "slots"),
+    [
+        ("if (STAGES == 4 || STAGES > 5) return;", [4, 6]),
+        ("if (6<=STAGES) return;", [6, 7]),
+        ("constexpr int STAGES = 3; wait_group<STAGES - 2>(); i < STAGES; i % STAGES", []),
+        ("if (STAGES > 64) return;", []),
+    ],
+)
+def test_numbers_of_slots_that_a_text_compares_are_tried(text, slots):
+    assert untried_constants(text, "STAGES", (2, 3, 5)) == slots
 
 
 def test_what_is_compared_with_no_number_of_k_tiles_is_not_tried():
