@@ -62,10 +62,13 @@ def test_name_expressions_and_registers(service):
     assert status == 200 and re.search(r"Used \d+ registers", said["log"]) and not said["ptx"]
 
 
+PATIENCE = 120  # seconds; a machine that has other work starts a compiler late
+
+
 def until(true, why="it came true"):
     began = time.monotonic()
     while not true():
-        assert time.monotonic() - began < 30, why
+        assert time.monotonic() - began < PATIENCE, why
         time.sleep(0.02)
 
 
@@ -207,7 +210,7 @@ def test_who_comes_when_all_places_are_taken_is_told(book):
 
 def test_what_nobody_waits_for_is_dropped(book):
     """A text that waits loses its place, one at work ends."""
-    with serving(book, at_once=1, seconds=60) as server:
+    with serving(book, at_once=1, seconds=10 * PATIENCE) as server:
         with sent(server, ENDLESS % 161), sent(server, ENDLESS % 162):
             until(lambda: copies(server) and server.pool._turns._waiting["127.0.0.1"])
         until(lambda: not copies(server) and not server.pool._turns._waiting)

@@ -71,11 +71,11 @@ def test_more_warps_never_make_one_faster(gpu):
 
 @pytest.mark.parametrize(("gpu", "lacks"), [(RTX_3090, {"HGMMA"}), (T4, {"HGMMA", "HMMA", "LDGSTS"})])
 def test_its_file_is_the_clock_of_a_gpu(gpu, lacks, tmp_path, monkeypatch, capsys):
-    """Of a GPU on which every launch takes 10 cycles for each turn and warp."""
+    """Of a GPU on which every launch takes 6 cycles for each turn and warp."""
 
     def note(kernel, args) -> None:
         clocks, turns = args[1].reshape(-1, 2), args[3]
-        clocks[:, 1] = 10 * turns * len(clocks)
+        clocks[:, 1] = 6 * turns * len(clocks)
 
     install(monkeypatch, FakeCupy(on_launch=note, gpu=gpu))
     monkeypatch.setattr(timing, "_output", lambda *command: "580.65, 1695")
@@ -89,7 +89,7 @@ def test_its_file_is_the_clock_of_a_gpu(gpu, lacks, tmp_path, monkeypatch, capsy
     known = measured.gpu_of(gpu.driver_name)
     costs = measured.costs_of(known)
     assert known.sms == gpu.sms and costs.clock_mhz == 1695 and costs.origin.startswith("calibrated")
-    assert costs.fma_interval == pytest.approx(10 * 32 / 8 / 64, abs=0.01)
+    assert costs.fma_interval == pytest.approx(6 * 32 / 8 / 64, abs=0.01)
 
 
 def test_without_a_gpu_it_says_so(capsys):
