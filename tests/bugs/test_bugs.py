@@ -30,7 +30,7 @@ def nvcc() -> bool:
         return False
 
 
-@pytest.mark.parametrize("case", one_in(2, CASES))
+@pytest.mark.parametrize("case", one_in(4, CASES))
 def test_a_bug(case):
     if isinstance(case, first_contact.First) and case.typed.startswith("run") and not nvcc():
         pytest.skip("no g++ or nvcc")

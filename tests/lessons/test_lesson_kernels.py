@@ -144,7 +144,7 @@ WRONG = [
     for variant in variants
 ]
 FIRST = sample(WRONG, lambda case: case[:2])  # of each kernel
-OF_A_KIND = one_in(4, sample(WRONG, lambda case: (case[0], case[2][-1])))  # in a lesson, by what is said
+OF_A_KIND = one_in(8, sample(WRONG, lambda case: (case[0], case[2][-1])))  # in a lesson, by what is said
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ RIGHT = [
     ("name", "changes"),
     [
         pytest.param(name, changes, id=f"{name}-{label}")
-        for name, label, changes in one_in(4, sample(RIGHT, lambda case: case[0]))
+        for name, label, changes in one_in(8, sample(RIGHT, lambda case: case[0]))
     ],
 )
 def test_a_right_answer_written_differently_passes(name, changes):
@@ -338,7 +338,7 @@ def test_solution_fills_the_gaps_and_changes_nothing_else(name):
     [
         pytest.param(name, wrong, id=f"{name}-{wrong[0]}")
         for name in WRONG_ANSWERS
-        for wrong in one_in(16, sample(WRONG_ANSWERS[name], lambda wrong: wrong[-1]))
+        for wrong in one_in(32, sample(WRONG_ANSWERS[name], lambda wrong: wrong[-1]))
     ],
 )
 def test_wrong_answer_gets_the_hint_that_fits(name, wrong):

@@ -62,7 +62,7 @@ STORED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "out", "finish"), STORED)
+@pytest.mark.parametrize(("name", "out", "finish"), one_in(3, STORED))
 def test_what_is_stored_plainly(name, out, finish, monkeypatch):
     """float32 in rows of whole words, with no more than a bias."""
     A, B, C = whole(20, 24), whole(24, 12), out()
@@ -73,7 +73,7 @@ def test_what_is_stored_plainly(name, out, finish, monkeypatch):
 
 
 @pytest.mark.parametrize("orders", LAYOUTS)
-@pytest.mark.parametrize("K", [20, 21])
+@pytest.mark.parametrize("K", one_in(2, [21, 20]))
 def test_layouts_and_places(orders, K, with_plan, monkeypatch):
     """Rows at any place: those that do not begin at multiples of 16 bytes are moved first."""
     with_plan(SMALL)

@@ -13,6 +13,7 @@ from ptxsim.gpus import H100
 from tests.matmul.test_matmul import edit, stored, value
 from tests.matmul.test_matmul_hopper import SMALL as HOPPER
 from tests.matmul.test_views import launched, whole
+from tests.sample import one_in
 
 room, ready = sys.modules["matmul.matmul"], sys.modules["matmul.ready"]
 
@@ -45,7 +46,7 @@ def heads(X):
     return X[:, :3].transpose(1, 0, 2), X[:, 3:].transpose(1, 2, 0)
 
 
-@pytest.mark.parametrize("what", BATCHES)
+@pytest.mark.parametrize("what", one_in(3, BATCHES))
 def test_batches(what, monkeypatch):
     make, wanted = BATCHES[what]
     A, B = make()
@@ -190,7 +191,7 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", WRONG)
+@pytest.mark.parametrize("what", one_in(2, WRONG))
 def test_wrong_kernels_are_found(what, monkeypatch):
     old, new, words = WRONG[what]
     source = ready.matmul_source(6)

@@ -38,7 +38,7 @@ def stored(source: str, **launch) -> set[int]:
     return {(sector - (1 << 40) // 32) * 8 for sector in sectors}
 
 
-@pytest.mark.parametrize("arch", one_in(3, ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90"]))
+@pytest.mark.parametrize("arch", one_in(5, ["sm_90", "sm_75", "sm_80", "sm_86", "sm_89"]))
 @pytest.mark.parametrize(
     ("expression", "value"),
     [

@@ -9,12 +9,13 @@ from tests.kernels.golden import load
 from tests.kernels.newer import CASES, FROZEN
 from tests.ptxsim.small_kernels import run
 from tests.ptxsim.test_kernels import assert_right, simulate
+from tests.sample import one_in
 
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
 @every_case
-@pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.parametrize("seed", one_in(2, [None, 1]))
 def test_it_gives_the_reference_and_no_report(case, seed):
     assert_right(case, *simulate(case, seed))
 

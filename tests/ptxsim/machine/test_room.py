@@ -5,6 +5,7 @@ import pytest
 
 import ptxsim
 from tests.ptxsim.small_kernels import run, source_of
+from tests.sample import one_in
 
 MEET = """
 extern __shared__ int s[];
@@ -47,7 +48,7 @@ def meet(grid, look=VOLATILE, shared_mem=MOST_OF_AN_SM, **more):
 
 
 @LOOKS
-@pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.parametrize("seed", one_in(2, [None, 1]))
 def test_a_barrier_of_more_blocks_than_fit(look, seed):
     report, _ = meet(140, look, seed=seed)
     (hazard,) = report.hazards

@@ -8,6 +8,7 @@ import pytest
 import ptxsim
 from tests.ptxsim.small_kernels import found, run
 from tests.ptxsim.units.test_mbarrier import HOPPER, OPS
+from tests.sample import one_in
 
 ASK = """asm volatile("{ .reg .pred p;\\nagain:\\nmbarrier.test_wait.parity.shared.b64 p, [%0], 0;\\n@!p bra again; }"
     :: "r"(at(&b[1])));"""
@@ -61,7 +62,7 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.parametrize("seed", one_in(2, [None, 1]))
 @pytest.mark.parametrize("body", ENDS.values(), ids=ENDS)
 def test_a_loop_that_ends_is_no_deadlock(body, seed):
     body = "volatile int* flag = out;\n" + body

@@ -21,6 +21,7 @@ from ptxsim.__main__ import main
 from ptxsim.program import compile as compiler
 from ptxsim.program.runtime import Runtime
 from tests.rules import ROOT
+from tests.sample import one_in
 
 CUDA = """#include <cstdio>
 #include <cstdlib>
@@ -87,29 +88,29 @@ def built(nvcc, tmp_path):
     return build
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("first.cu 1024", "1024: there is no such file. Arguments of the program stand behind --: -- 1024\n"),
-        (".", ". is a folder: give the program's files, which are sources (.cu, .cpp"),
-        ("notes.py", "notes.py is none of the files that a program is built from: sources (.cu, .cpp"),
-        ("first.cu tool", "tool is an executable, which is given alone"),
-        (
-            "first.cu --arch banana",
-            "--arch banana is no compute capability: give one such as 80, 86, 90 or 90a\n",
-        ),
-        (
-            "first.cu --arch sm_90",
-            "--arch sm_90 is no compute capability: give one such as 80, 86, 90 or 90a\n",
-        ),
-        ("first.cu --limit 0", "argument --limit: 0 seconds are too few: give more than 0\n"),
-        ("first.cu --limit soon", "argument --limit: invalid seconds value: 'soon'\n"),
-        ("first.cu --sms 0", "argument --sms: 0 is too few: give 1 or more\n"),
-        ("first.cu --json no/such/folder.json", "--json no/such/folder.json: there is no such folder\n"),
-        ("first.cu -O3", "unrecognized arguments: -O3\n"),
-        ("", "the following arguments are required: FILE\n"),
-    ],
-)
+TYPED = [
+    ("first.cu 1024", "1024: there is no such file. Arguments of the program stand behind --: -- 1024\n"),
+    (".", ". is a folder: give the program's files, which are sources (.cu, .cpp"),
+    ("notes.py", "notes.py is none of the files that a program is built from: sources (.cu, .cpp"),
+    ("first.cu tool", "tool is an executable, which is given alone"),
+    (
+        "first.cu --arch banana",
+        "--arch banana is no compute capability: give one such as 80, 86, 90 or 90a\n",
+    ),
+    (
+        "first.cu --arch sm_90",
+        "--arch sm_90 is no compute capability: give one such as 80, 86, 90 or 90a\n",
+    ),
+    ("first.cu --limit 0", "argument --limit: 0 seconds are too few: give more than 0\n"),
+    ("first.cu --limit soon", "argument --limit: invalid seconds value: 'soon'\n"),
+    ("first.cu --sms 0", "argument --sms: 0 is too few: give 1 or more\n"),
+    ("first.cu --json no/such/folder.json", "--json no/such/folder.json: there is no such folder\n"),
+    ("first.cu -O3", "unrecognized arguments: -O3\n"),
+    ("", "the following arguments are required: FILE\n"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), one_in(3, TYPED))
 def test_what_is_typed(typed, tmp_path, words, said):
     for name in ("first.cu", "notes.py"):
         (tmp_path / name).touch()

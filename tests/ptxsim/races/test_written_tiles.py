@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import ptxsim
+from tests.sample import one_in
 
 SOURCE = r"""
 using u64 = unsigned long long;
@@ -128,7 +129,7 @@ def found(report, source, reader):
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("warpgroups", [1, 2])
 @pytest.mark.parametrize("grid", GRIDS)
-@pytest.mark.parametrize(("writer", "fence"), EVERYWHERE)
+@pytest.mark.parametrize(("writer", "fence"), one_in(2, EVERYWHERE))
 def test_the_same_in_every_block_and_warpgroup(monkeypatch, writer, fence, reader, grid, warpgroups):
     source, report, out = run(monkeypatch, writer, fence, reader, grid, warpgroups)
     if reader == "wgmma":

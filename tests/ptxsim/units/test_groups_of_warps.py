@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ptxsim import compile, launch
+from tests.sample import one_in
 
 SOURCE = r"""
 #include <cooperative_groups.h>
@@ -31,7 +32,7 @@ def groups(size: int, block: int, source: str = SOURCE):
 
 
 @pytest.mark.parametrize(("size", "block"), SIZES)
-@pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.parametrize("seed", one_in(2, [None, 1]))
 def test_groups_of_several_warps(size, block, seed):
     x = np.random.default_rng(0).integers(0, 50, 2 * block).astype(np.int32)
     reduced, scanned, turned = (np.zeros_like(x) for _ in range(3))
