@@ -61,7 +61,7 @@ def compared(notebook: str, size: int = SIZE) -> dict[str, Compared]:
     }
 
 
-@pytest.mark.parametrize("notebook", one_in(4, SAMPLED_FIRST))
+@pytest.mark.parametrize("notebook", one_in(8, SAMPLED_FIRST))
 def test_times_and_order_in_a_lesson(notebook):
     times = compared(notebook)
     far = {name: each.ratio for name, each in times.items() if abs(each.ratio - 1) > MOST}
