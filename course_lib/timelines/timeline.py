@@ -38,6 +38,8 @@ class Timeline:
     parts: Mapping[Part, Shown] = field(default_factory=dict)
     about: Entry = field(default_factory=Entry)
     """What `marks.measure`, or of a model `modelled.entry`, says beside the events."""
+    below: str = ""
+    """Where a row of the tensor cores comes from."""
 
     def __repr__(self) -> str:
         return f"Timeline({self.title}: {', '.join(self.phases)})"
@@ -49,7 +51,8 @@ class Timeline:
             return "no record of this kernel as it stands now: it needs a GPU to be measured"
         if self.source == "model":
             return f"model of an {self.gpu}, {self.date}"
-        return f"{'measured now' if self.source == 'measured' else self.source} on {self.gpu}, {self.date}"
+        said = f"{'measured now' if self.source == 'measured' else self.source} on {self.gpu}, {self.date}"
+        return f"{said}; {self.below}" if self.below else said
 
     @property
     def small_print(self) -> str:

@@ -45,12 +45,7 @@ def drawing(timeline: Drawn, parts: Sequence[Part]) -> style.Drawing:
     height = 1.3 + 0.42 * len(warps) + 0.2 * len(named) + 0.35 * len(shown.spans) + 0.16 * len(small)
     figure = style.new_figure(height)
     axes = style.axes(figure)
-    rows = _draw_warps(axes, shown, warps, last, 0.75 * len(shown.spans))
-    places = [rows - 0.2 + 0.7 * row for row in range(len(shown.spans))]
-    shares = _draw_resources(axes, shown.spans, places, last)
-    axes.set_yticks(
-        [*axes.get_yticks(), *places], [*(t.get_text() for t in axes.get_yticklabels()), *shown.spans]
-    )
+    shares = _draw_rows(axes, shown, warps, last)
     if len(parts) > 1:
         _draw_cuts(axes, [timeline.parts[part].length for part in parts], begins)
     kind = (
@@ -75,11 +70,11 @@ def comparison(timelines: Sequence[Drawn], part: Part) -> style.Drawing:
     shown = [_on_one_axis([timeline.parts[part]])[0] for timeline in timelines]
     warps = [_few_warps(each.events, MOST_WARPS // 2) for each in shown]
     last = max(each.length for each in shown)
-    figure = style.new_figure(0.7 + sum(1.0 + 0.42 * len(each) for each in warps))
-    heights, words = [1.0 + 0.42 * len(each) for each in warps], []
+    heights = [1.0 + 0.42 * len(few) + 0.35 * len(each.spans) for few, each in zip(warps, shown)]
+    figure, words = style.new_figure(0.7 + sum(heights)), []
     panels = figure.subplots(len(shown), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
     for axes, timeline, each, few in zip(panels, timelines, shown, warps):
-        _draw_warps(axes, each, few, last)
+        shares = _draw_rows(axes, each, few, last)
         axes.axvline(each.length, color=style.TEXT, linewidth=0.8, linestyle=":")
         turn = f"a turn: {timeline.turn:,} cycles" if timeline.turn else ""
         axes.set_title(", ".join(filter(None, (timeline.title, turn))))
@@ -88,7 +83,7 @@ def comparison(timelines: Sequence[Drawn], part: Part) -> style.Drawing:
             for phase in timeline.phases
             if phase in {event.phase for event in each.events}
         )
-        words.append(f"{timeline.title}: {turn}; median cycles of a phase: {cycles}")
+        words.append(f"{timeline.title}: {turn}; median cycles of a phase: {cycles}.{shares}".rstrip("."))
     origins = "; ".join(dict.fromkeys(timeline.origin for timeline in timelines))
     panels[-1].set_xlabel(f"SM cycles, one scale for all; a block {WHERE[part]}\n{origins}", fontsize=8)
     return figure, f"Timelines on one scale, {origins}. A block {WHERE[part]}. {'. '.join(words)}."
@@ -117,6 +112,16 @@ def _draw_warps(axes: style.Axes, shown: Shown, warps: Sequence[int], last: int,
     free = places[-1] + 0.45
     axes.set(xlim=(0, 1.01 * last), ylim=(free + below, -1.3))
     return free + 0.35
+
+
+def _draw_rows(axes: style.Axes, shown: Shown, warps: Sequence[int], last: int) -> str:
+    """Rows of warps, and below them one for each resource; in words, for how much of the time that it serves."""
+    rows = _draw_warps(axes, shown, warps, last, 0.75 * len(shown.spans))
+    places = [rows - 0.2 + 0.7 * row for row in range(len(shown.spans))]
+    shares = _draw_resources(axes, shown.spans, places, shown.length)
+    names = [*(text.get_text() for text in axes.get_yticklabels()), *shown.spans]
+    axes.set_yticks([*axes.get_yticks(), *places], names)
+    return shares
 
 
 def _rows_of_k_tiles(events: Sequence[Event], warps: Sequence[int]) -> dict[int, str]:

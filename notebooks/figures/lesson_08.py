@@ -140,33 +140,39 @@ Stretch = tuple[str, float, float]
 
 @style.styled
 def in_turn(together: Timeline, turns: Timeline):
-    """Two consumers that multiply together, where two tiles meet; and two in turn, where the first one's tile ends: a
-    model. Both on one scale."""
+    """Two consumers that multiply together, where two tiles meet; and two in turn, where the first one's tile ends;
+    below them the tensor cores. Models, both on one scale."""
     seam = together.parts["seam"]
-    panels = {
-        f"together: complete, {together.origin}": _consumers(seam.events),
-        f"in turn: ping_pong, model of an {turns.gpu}": _consumers(turns.parts["end"].events),
-    }
-    figure, said = style.new_figure(3.1), []
-    for ax, (title, consumers) in zip(figure.subplots(2, 1, sharex=True), panels.items()):
+    panels = {f"together: {together.title}": seam, f"in turn: {turns.title}": turns.parts["end"]}
+    figure, said = style.new_figure(3.9), []
+    for ax, (title, part) in zip(figure.subplots(2, 1, sharex=True), panels.items()):
         told = []
-        for row, mine in enumerate(consumers):
-            shown = [
-                (what, max(b, 0), min(e, seam.length)) for what, b, e in mine if e > 0 and b < seam.length
-            ]
+        for row, mine in enumerate(_consumers(part.events)):
+            shown = [(what, *_inside(begin, end, seam.length)) for what, begin, end in mine]
             for what, begin, end in shown:
                 colour = style.GREEN if what == PRODUCTS else style.PURPLE
                 style.box(ax, begin, row + 0.1, end - begin, 0.8, facecolor=colour, linewidth=0.5)
                 if end - begin > 0.08 * seam.length:
                     style.label(ax, (begin + end) / 2, row + 0.52, what, ground=colour)
-            at = ", ".join(f"{what} {begin:,.0f} to {end:,.0f}" for what, begin, end in shown)
-            told.append(f"consumer {row} {at}")
-        ax.set(xlim=(0, seam.length), ylim=(2, 0))
-        ax.set_yticks([0.5, 1.5], ["consumer 0", "consumer 1"])
-        ax.set_title(title, fontsize=9)
+            told.append(f"consumer {row} " + _told(each for each in shown if each[2] > each[1]))
+        works = [_inside(begin, end, seam.length) for begin, end in part.spans["tensor cores"]]
+        for begin, end in works:
+            style.box(ax, begin, 2.25, end - begin, 0.5, facecolor=style.TEXT, linewidth=0)
+        told.append("tensor cores " + _told(("at work", *each) for each in works if each[1] > each[0]))
+        ax.set(xlim=(0, seam.length), ylim=(3, 0))
+        ax.set_yticks([0.5, 1.5, 2.5], ["consumer 0", "consumer 1", "tensor cores"])
+        ax.set_title(f"{title}, model of an {turns.gpu}", fontsize=9)
         said.append(f"{title}: {'; '.join(told)}")
     ax.set_xlabel("SM clocks", fontsize=8)
-    return figure, f"What two consumers do, in SM clocks. {'. '.join(said)}."
+    return figure, f"What two consumers do, in SM clocks; models of an {turns.gpu}. {'. '.join(said)}."
+
+
+def _inside(begin: float, end: float, length: float) -> tuple[float, float]:
+    return min(max(begin, 0), length), min(end, length)
+
+
+def _told(stretches: Iterable[Stretch]) -> str:
+    return ", ".join(f"{what} {begin:,.0f} to {end:,.0f}" for what, begin, end in stretches)
 
 
 def _consumers(events: Iterable[Event]) -> list[list[Stretch]]:
