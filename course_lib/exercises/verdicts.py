@@ -83,7 +83,10 @@ _not_yet: Counter[str] = Counter()
 
 
 def _with_a_smaller_step(verdict: ExerciseVerdict, words: Sequence[str]) -> ExerciseVerdict:
-    """The same verdict; from the third one in a row on it ends with a smaller step, where there is one."""
+    """The same verdict; from the third one in a row on it ends with a smaller step, where there is one. What the
+    compiler refuses is no step in the wrong direction: it does not count."""
+    if NOT_COMPILED in words:
+        return verdict
     _not_yet[verdict.name] += 1
     steps = smaller_steps(verdict.name)
     if not steps or _not_yet[verdict.name] < STEP_AT:
@@ -100,7 +103,9 @@ def judged(name: str, answer: object, test: Callable) -> tuple[ExerciseVerdict, 
     except CompileError as error:
         said = hints(name)
         hint = f" Hint: {said[NOT_COMPILED]}" if NOT_COMPILED in said else ""
-        return ExerciseVerdict(name, False, f"it does not compile. {_first_error(str(error))}{hint}"), ()
+        return ExerciseVerdict(name, False, f"it does not compile. {_first_error(str(error))}{hint}"), (
+            NOT_COMPILED,
+        )
     except (AssertionError, ValueError, TypeError, RuntimeError) as error:
         if picture := getattr(error, "picture", None):
             style.show(*picture)

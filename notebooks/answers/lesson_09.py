@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from math import ceil
 from posixpath import basename, normpath
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
-from ptxsim.observe.events import Load
+from ptxsim.__main__ import parser
+from ptxsim.observe.events import Load, Work
 
 from .common import demand, demand_kernel, demand_no_hazard, fail
 from .untried import Untried
@@ -23,6 +27,8 @@ and of one."""
 MANY = 2100
 """Of one more row, of 17 pieces, for a kernel that has a place for each piece."""
 ROWS, THREADS = 2, 128
+LONG = 4 * THREADS
+"""Columns from which on all warps read x, also where a thread takes four numbers at a time."""
 UNWRITTEN = np.uint32(0x7FC0_5EED)
 """What y is full of: a NaN that no arithmetic gives."""
 
@@ -57,13 +63,19 @@ def _more_columns(kernel: Any) -> list[int]:
 
 
 def _demand_shared_work(report: Report, columns: int) -> None:
-    """A number of x is read once, lanes side by side, and every warp reads some."""
+    """A number of x is read once, lanes side by side; every warp reads some of a long row, and none adds for all."""
     requests, enough = report.counters.total.global_requests, 2 * ROWS * ceil(columns / 32)
-    text = f"the sums are right, but {requests} loads and stores of warps move what {enough} can."
-    demand(requests <= 2 * enough, text, "not-shared")
+    right = f"with {columns} columns the sums are right, but"
     reading = sum(any(isinstance(event, Load) for event in mine) for mine in report.events)
-    text = f"the sums are right, but {reading} of {len(report.events)} warps read x."
-    demand(columns < THREADS or reading == len(report.events), text, "not-shared")
+    all_read = reading == len(report.events)
+    text = f"{right} {requests} loads and stores of warps move what {enough} can."
+    demand(requests <= 2 * enough, text, "read-again" if all_read else "not-shared")
+    text = f"{right} {reading} of {len(report.events)} warps read x."
+    demand(columns < LONG or all_read, text, "not-shared")
+    of_warps = [sum(each.wavefronts for each in mine if isinstance(each, Work)) for mine in report.events]
+    busiest = max(of_warps)
+    text = f"{right} one of {len(of_warps)} warps makes {busiest:.0f} of {sum(of_warps):.0f} accesses to shared memory."
+    demand(busiest <= THREADS / 2 * ceil(columns / THREADS), text, "not-shared")
 
 
 MATRICES, PLACES = 3, 2
@@ -127,18 +139,17 @@ def _map(answer: Any) -> None:
         "wrong-form",
     )
     (shape, apart, box), turned = (tuple(parts[0]), parts[1], tuple(parts[2])), (SHAPE[::-1], BOX[::-1])
-    demand(shape != turned[0] and box != turned[1], f"it names rows first: {shape}, {box}.", "rows-first")
+    rows_first = [f"the shape {shape}"] * (shape == turned[0]) + [f"the box {box}"] * (box == turned[1])
+    demand(not rows_first, f"rows come first in {' and in '.join(rows_first)}.", "rows-first")
     demand(
         apart % 16 == 0,
         f"the driver refuses rows that are {apart} bytes apart: no multiple of 16.",
         "not-by-16",
     )
     demand(apart == APART, f"row 1 does not begin {apart} bytes behind row 0.", "other-distance")
-    demand(
-        shape == SHAPE,
-        f"with the shape {shape} not all beyond column 440 comes as zeros, or too much.",
-        "other-shape",
-    )
+    demand(shape[1] == SHAPE[1], f"A has not {shape[1]} rows.", "other-shape")
+    comes = "numbers from beside A come" if shape[0] > SHAPE[0] else "zeros come for numbers of A"
+    demand(shape == SHAPE, f"with {shape[0]} columns in the shape {comes}.", "other-shape")
     demand(box == BOX, f"a copy brings {box[0]} columns of {box[1]} rows.", "other-box")
 
 
@@ -148,40 +159,48 @@ def _is_pair(value: Any) -> bool:
     )
 
 
-class _Command(argparse.ArgumentParser):
-    """Of `ptxsim run`, what the exercise needs."""
-
-    def __init__(self) -> None:
-        super().__init__(add_help=False, allow_abbrev=False)
-        self.add_argument("files", nargs="*")
-        self.add_argument("-I", dest="include", action="append", default=[])
-        self.add_argument("-D", dest="define", action="append", default=[])
-        self.add_argument("--arch")
-        self.add_argument("--limit", type=float)
-        self.add_argument("--json")
-
-    def error(self, message: str) -> NoReturn:
-        fail(f"ptxsim run would say: {message}.", "no-option")
+BY_SHELL = re.compile(r"\d?>")
 
 
 def _command(answer: Any) -> None:
     demand(isinstance(answer, str), f"the answer is a text, and not {answer!r:.60}.", "wrong-form")
-    words = shlex.split(answer)
+    words = _words(answer)
     by_python = len(words) > 1 and basename(words[0]).startswith("python") and words[1] == "-m"
     words = words[2:] if by_python else words
     begins = [basename(words[0]), *words[1:2]] if words else []
     demand(begins == ["ptxsim", "run"], f"the command begins with {' '.join(words[:2])!r}.", "wrong-form")
+    turned = next((word for word in words if BY_SHELL.match(word)), "")
+    text = f"{turned} is for the shell: the file gets all that is printed there, the program's own lines too."
+    demand(not turned, text, "no-json")
     end = words.index("--") if "--" in words else len(words)
-    asked, own = _Command().parse_args(words[2:end]), words[end + 1 :]
+    asked, own = _as_taken(words[1:end]), words[end + 1 :]
     files, folders = ([normpath(path) for path in paths] for paths in (asked.files, asked.include))
-    demand(files == ["src/softmax.cu"], f"the files are {', '.join(files) or 'none'}.", "other-file")
+    demand(files == ["src/softmax.cu"], f"the files are {', '.join(files)}.", "other-file")
     demand(own == ["8"], f"the program gets {own or 'nothing'}.", "other-arguments")
     text = f"reduce.cuh is not found: headers are looked for in {', '.join(folders) or 'no folder'}."
     demand("include" in folders, text, "no-header")
-    demand(asked.arch == "80", f"it is compiled for {asked.arch or '90, an H100'}.", "other-gpu")
-    demand(asked.limit == 60, f"a launch may take {asked.limit or 600:g} seconds.", "other-limit")
+    demand(asked.arch == "80", f"its kernels are compiled for --arch {asked.arch}.", "other-gpu")
+    demand(asked.limit == 60, f"a launch may take {asked.limit:g} seconds.", "other-limit")
     report = normpath(asked.json) if asked.json else "stderr only"
     demand(report == "report.json", f"the report goes to {report}.", "no-json")
+
+
+def _words(command: str) -> list[str]:
+    """As a shell hands them over; a prompt in front, or the ! of a notebook, is no word."""
+    try:
+        return shlex.split(command.strip().removeprefix("$").removeprefix("!"))
+    except ValueError as reason:
+        fail(f"a shell would wait for more: {str(reason).lower()}.", "wrong-form")
+
+
+def _as_taken(words: list[str]) -> argparse.Namespace:
+    """What `ptxsim` takes them for."""
+    with redirect_stdout(StringIO()), redirect_stderr(StringIO()) as said:
+        try:
+            return parser().parse_args(words)
+        except SystemExit:
+            reason = said.getvalue().rpartition("error: ")[2].strip()
+    fail(f"ptxsim run says: {reason or 'help, and runs nothing'}.", "no-option")
 
 
 EXERCISES = {

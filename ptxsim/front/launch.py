@@ -46,6 +46,9 @@ MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_BLOCK = (1024, 1024, 64)
 """Limits of every GPU of compute capability 8.0 to 9.0 (CUDA C++ Programming Guide, compute capabilities);
 227 KB of shared memory need 9.0, an 8.0 has 163 KB. Static arrays may take 48 KB, a thread's local memory 512 KB."""
+MOST_OF_A_BLOCK = "a block has at most {} threads, of them at most {} in x, {} in y and {} in z".format(
+    MAX_THREADS, *MAX_BLOCK
+)
 
 MAX_SIMULATED = 2**28
 """Threads of a launch: NumPy would take minutes to hours for more."""
@@ -362,9 +365,7 @@ def _check_limits(grid: tuple, block: tuple, kernel: Kernel, shared_mem: int) ->
     if min(grid) < 1 or min(block) < 1:
         raise LaunchError(f"grid {grid} and block {block}: every number must be at least 1")
     if threads > MAX_THREADS or any(b > most for b, most in zip(block, MAX_BLOCK, strict=True)):
-        raise LaunchError(
-            f"a block of {block} has {threads} threads; a block has at most {MAX_THREADS}, and {MAX_BLOCK} in x, y, z"
-        )
+        raise LaunchError(f"a block of {block} has {threads:,} threads; {MOST_OF_A_BLOCK}")
     if any(g > most for g, most in zip(grid, MAX_GRID, strict=True)):
         raise LaunchError(f"a grid of {grid} is too large; at most {MAX_GRID} in x, y, z")
     _check_whole(shared_mem, "shared_mem", "a number of bytes, a whole one, 0 or more")

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..front.arguments import Bound
 from ..front.kernel import Kernel, LaunchError
-from ..front.launch import MAX_BLOCK, MAX_GRID, MAX_SIMULATED, MAX_THREADS, launch_bound
+from ..front.launch import MAX_BLOCK, MAX_GRID, MAX_SIMULATED, MAX_THREADS, MOST_OF_A_BLOCK, launch_bound
 from ..front.occupancy import occupancy, room
 from ..front.report import Report
 from ..gpus import REGISTERS, SHARED_BY_DEFAULT, WARP
@@ -141,7 +141,7 @@ class Launches:
             return errors.INVALID_CONFIGURATION, f"a grid of {grid} blocks of {block} threads has none"
         if threads > MAX_THREADS or any(b > most for b, most in zip(block, MAX_BLOCK, strict=True)):
             return errors.INVALID_CONFIGURATION, (
-                f"a block of {block} has {threads:,} threads; at most are {MAX_THREADS:,}, and {MAX_BLOCK} in x, y, z"
+                f"a block of {block} has {threads:,} threads; {MOST_OF_A_BLOCK}"
             )
         if any(g > most for g, most in zip(grid, MAX_GRID, strict=True)):
             return (

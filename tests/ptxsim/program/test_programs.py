@@ -62,7 +62,7 @@ def test_mistakes_of_the_host(ran):
         ("misuse.cu:9: out-of-bounds (the first of 64)", "at misuse.cu:16, freed at misuse.cu:19), which was freed"),
         ("misuse.cu:9: out-of-bounds (the first of 32)", "element 0 of x, which is memory of the host"),
         ("misuse.cu:10: uninitialised-read (the first of 64)", "which nobody has written"),
-        ("misuse.cu:22: the launch of wide gives cudaErrorInvalidConfiguration", "2,048 threads"),
+        ("misuse.cu:22: the launch of wide gives cudaErrorInvalid", "at most 1024 in x, 1024 in y and 64 in z"),
         ("misuse.cu:24: cudaMemcpy gives cudaErrorInvalidValue", "800 bytes go beyond the source of 400 bytes"),
         ("misuse.cu:26: cudaFree gives cudaErrorInvalidValue", "freed before, at misuse.cu:19"),
         ("the host gives a segmentation fault", "byte 12 of memory of the device, which was allocated at misuse.cu:15"),
