@@ -1,9 +1,9 @@
 """What is missing between the two accesses of a race: advice that fits the place. The words stand in sentences.py.
 
-In order of how much is known: an access whose scope is too narrow; a lock, whose atomics need fences; an arrival or a
-flag of one thread, behind which the other has no order; an update that wants an atomic; an index that leads to another
-thread's place; a flag without fences; then a barrier inside a warp, or of a block, or, in a branch that not all threads
-take, around it; and between blocks the part that a release or an acquire lacks.
+In order of how much is known: a wgmma that may still read; an access whose scope is too narrow; a lock, whose atomics
+need fences; an arrival or a flag of one thread, behind which the other has no order; an update that wants an atomic; an
+index that leads to another thread's place; a flag without fences; then a barrier inside a warp, or of a block, or, in a
+branch that not all threads take, around it; and between blocks the part that a release or an acquire lacks.
 """
 
 from collections.abc import Iterator
@@ -68,6 +68,8 @@ class Advice:
     def in_block(self, race: Race, pc: int) -> Why:
         """Both threads are of one block."""
         theirs, _ = NAMES[race.kind]
+        if self._instruction(self._pc(race.time)).opcode.root == "wgmma":
+            return Why("wgmma-still-reads", mend("wgmma-read"))
         cause = "two-writers" if race.kind == "write-after-write" else "no-barrier"
         if words := self._in_lock(race, pc) or self._elected(race, theirs, pc):
             return Why(cause, words)

@@ -32,6 +32,8 @@ MENDS = {
     "flag": "This thread waits, at {place}, for what the other one sets, and that orders nothing else by itself. A "
     "{fence}() belongs on both sides: there between that {theirs} and the setting, here between the wait and this "
     "{mine}",
+    "wgmma-read": "The tensor cores read until wgmma.wait_group: behind that wait, and not before it, comes the "
+    "barrier, or the arrival for which this thread waits",
     "elected-in-warp": f"{ELECTED} a __syncwarp() is {MISSING}",
     "elected-in-block": f"{ELECTED} a __syncthreads() (where only one warp has written: a __syncwarp()) is {MISSING}",
     "elected": f"{ELECTED} a barrier of both (__syncthreads(), or bar.sync where not all come) is {MISSING}",

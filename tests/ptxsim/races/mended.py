@@ -6,6 +6,7 @@ A body has both forms: `$faulty$mended$`. Where a sentence names two ways out, e
 import re
 from dataclasses import dataclass
 
+from tests.kernels.hopper_wrong import MACROS
 from tests.ptxsim.units.test_mbarrier import OPS
 
 FORMS = re.compile(r"\$(.*?)\$(.*?)\$", re.S)
@@ -107,6 +108,28 @@ __shared__ int last; out[64 * blockIdx.x + t] = in[t]; $$__syncthreads();$
 if (t == 0) { __threadfence(); last = atomicAdd(out + 255, 1); __threadfence(); }
 __syncthreads(); if (last == 0) out[128 + t] = out[t] + out[64 + t];
 """
+WGMMA = (
+    MACROS.replace("+= 128", "+= blockDim.x")
+    .replace("unsigned t = threadIdx.x;", "")
+    .replace("ARRIVE(", "COME(")
+)
+FREED = """
+TILES; __shared__ u64 empty;
+if (t == 0) INIT(&empty, 128);
+FENCE_ASYNC;
+__syncthreads();
+if (t < 128) {
+    WG_FENCE; WGMMA(d, a, b, 0); WG_COMMIT;
+    $COME(&empty); WG_WAIT(0);$WG_WAIT(0); COME(&empty);$
+    out[t] = d[0];
+} else if (t == 128) {
+    unsigned done = 0;
+    while (!done)
+        asm volatile("{ .reg .pred p;\\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0;\\nselp.u32 %0, 1, 0, p; }"
+                     : "=r"(done) : "r"(AT(&empty)) : "memory");
+    A[0] = 1;
+}
+"""
 COPIED = TILE + "COPY(&tile[t], in + t); "
 LOADED = """
 __shared__ alignas(128) int b[64]; __shared__ u64 full;
@@ -190,6 +213,7 @@ CASES = [
     Mended("flag", "__shared__ int v, ready; if (t == 0) ready = 0; __syncthreads();\n"
            "if (t == 0) { v = in[5]; $$__threadfence_block();$ atomicExch(&ready, 1); }\n"
            "if (t == 32) { while (atomicAdd(&ready, 0) == 0) { } $$__threadfence_block();$ out[0] = v; }"),
+    Mended("wgmma-read", FREED, block=160, before=WGMMA, options=HOPPER),
     hopper("elected-in-warp", ELECTED.replace("t < 64", "t < 32").replace("127", "63")
            .replace("BARRIER", "__syncwarp()"), "a __syncwarp() is missing"),
     hopper("elected", ELECTED.replace("BARRIER", 'asm volatile("bar.sync 1, 64;" ::: "memory")'), block=128),
