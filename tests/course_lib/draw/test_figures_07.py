@@ -55,6 +55,10 @@ def test_a_pause_is_written_at_the_rest_of_the_tensor_cores():
     assert {"12,450 cycles", "?"} <= set(texts(figure)) and re.search(r"\(12,450 cycles\)", words)
 
 
+def busy(*stretches: list[int]) -> dict[str, list[list[int]]]:
+    return {"tensor cores": [*stretches]}
+
+
 def test_consumers_in_turn_have_products_beside_results():
     shared = [
         (0, "math", 0, 900),
@@ -63,7 +67,7 @@ def test_consumers_in_turn_have_products_beside_results():
         (1, "epilogue", 1000, 1400),
     ]
     events = tuple(Event(4 + 4 * consumer, phase, 0, begin, end) for consumer, phase, begin, end in shared)
-    seam = Timeline("complete", (), "model", "H100", parts={"seam": Shown(events, 2000, {})})
+    seam = Timeline("complete", (), "model", "H100", parts={"seam": Shown(events, 2000, busy([0, 990]))})
     rows = [(4, "math", 0, 300), (4, "math", 310, 500), (4, "wait", 500, 510), (4, "epilogue", 510, 700),
             (5, "math", 0, 600), (8, "wait", 0, 400), (8, "math", 400, 1000)]  # fmt: skip
     alone = tuple(Event(warp, phase, 0, begin, end) for warp, phase, begin, end in rows)
@@ -71,13 +75,13 @@ def test_consumers_in_turn_have_products_beside_results():
         [("products", 0, 510), ("C", 510, 700)],
         [("products", 400, 1000)],
     ]
-    turns = Timeline("ping_pong", (), "model", "H100", parts={"end": Shown(alone, 1000, {})})
+    turns = Timeline(
+        "ping_pong", (), "model", "H100", parts={"end": Shown(alone, 1000, busy([0, 500], [510, 1000]))}
+    )
     figure, words = lesson_08.in_turn(seam, turns)
     assert (
         "consumer 0 products 0 to 1,000, C 1,000 to 1,500; consumer 1 products 0 to 1,000, C 1,000" in words
     )
-    assert (
-        "in turn: ping_pong, model of an H100: consumer 0 products 0 to 510, C 510 to 700; consumer 1"
-        in words
-    )
-    assert [len(ax.patches) for ax in figure.axes] == [4, 3]
+    assert "in turn: ping_pong: consumer 0 products 0 to 510, C 510 to 700; consumer 1" in words
+    assert "; tensor cores at work 0 to 500, at work 510 to 1,000" in words
+    assert [len(ax.patches) for ax in figure.axes] == [5, 5]
