@@ -12,7 +12,7 @@ from course_lib.check.verdict import CheckFailed
 from course_lib.lessons.sources import kernel_source
 from cupy_or_sim import device
 from cupy_or_sim.launch import Launch
-from cupy_or_sim.simulate import clean_side_by_side, simulate
+from cupy_or_sim.simulate import clean_side_by_side, compiled, simulate
 from ptxsim import Report
 from ptxsim.observe.events import Copy, Event, Load, Work
 
@@ -26,10 +26,11 @@ from .common import (
     for_each_count,
     k_tiles_on_their_way,
     kernel_and_numbers,
+    untried_grids,
 )
 from .lesson_03 import demand_overlap, math_without_a_copy
 from .loads import touched_before_math
-from .untried import Untried, untried
+from .untried import Untried
 
 NOTEBOOK = "exercises/03_double_buffer"
 SMALL = Launch((32, 32, 8), 64)
@@ -65,8 +66,11 @@ def _demand_ahead(kernel: Any, few: Sequence[tuple[int, int, int]] = FEW) -> Non
     demand_kernel(kernel)
     # By itself: blocks that go on while others have ended take twice the time.
     if (many := _events_if_right(kernel, [LONG])) and (two := _events_if_right(kernel, few[::-1])):
-        for k_tiles in untried(kernel, 8, (1, 2, MANY)):
+        apart = Untried(kernel)
+        for k_tiles in apart.k_tiles(8, (1, 2, MANY)):
             _right_product(kernel, (32, 32, 8 * k_tiles))
+        if untried_grids(apart, SMALL.tile, (1, 1)):
+            checked_gemm(kernel, SMALL)
     else:
         *_, two, many = (_right_product(kernel, shape).events for shape in (ONE_BLOCK, *few, LONG))
     for_each_count({MANY: many, 2: two}, partial(demand_overlap, launch=SMALL, part=0.5))
@@ -104,6 +108,9 @@ def _wide_fragments(kernel: Any) -> None:
     loads, enough = report.counters.total.shared_loads, 2 * 2 * 8 * 2  # of two warps, and two blocks
     text = f"the product is right, but {loads} loads from shared memory; {enough} do the same."
     demand(loads <= enough, text, "many-loads")
+    shuffles = sum(each.opcode.root == "shfl" for each in compiled(kernel).code.program.instructions)
+    text = f"the product is right, but {shuffles} shuffles hand floats from lane to lane."
+    demand(not shuffles, text, "shuffles")
     demand_whole_sectors(report)
 
 
@@ -142,7 +149,7 @@ def _row_sums(answer: Any) -> None:
     some = threads <= piece <= LONGEST
     text = f"a piece of {piece} floats: take {threads} to {LONGEST:,}, one for each thread and more."
     demand(some, text, "other-piece")
-    reports = [_sums(kernel, ROWS, threads, pieces * piece) for pieces in PIECES]
+    reports = [_sums(kernel, ROWS, threads, pieces * piece, piece) for pieces in PIECES]
     for pieces, report in zip(PIECES, reports):
         _demand_next_piece(report.events, pieces, piece)
     apart = Untried(kernel, threads)
@@ -164,8 +171,8 @@ def _sums_beyond(kernel: Any, rows: int, threads: int, columns: int) -> None:
         raise CheckFailed(str(error), causes=("beyond-a-number",)) from None
 
 
-def _sums(kernel: Any, rows: int, threads: int, columns: int) -> Report:
-    """The report on a launch whose sums are right."""
+def _sums(kernel: Any, rows: int, threads: int, columns: int, piece: int = 0) -> Report:
+    """The report on a launch whose sums are right. `piece`: its floats; 0: a row is one."""
     x = np.random.default_rng(3).integers(-9, 10, (rows, columns)).astype(np.float32)
     sums, expected = np.full(rows, np.nan, np.float32), (x * x).sum(1)
     steps = MOST_STEPS * (1 + x.size // (32 * threads))
@@ -174,9 +181,26 @@ def _sums(kernel: Any, rows: int, threads: int, columns: int) -> Report:
     wrong = np.flatnonzero(sums != expected)
     if len(wrong):
         right = f"is {expected[wrong[0]]:.0f}, and not {sums[wrong[0]]:.0f}"
-        cause = "no-squares" if np.array_equal(sums, x.sum(1)) else "wrong-sums"
-        fail(f"with {rows} x {columns} numbers the sum of row {wrong[0]} {right}.", cause)
+        text = f"with {rows} x {columns} numbers the sum of row {wrong[0]} {right}."
+        fail(text, *_why_wrong(sums, x, threads, piece or columns), "wrong-sums")
     return report
+
+
+def _why_wrong(sums: np.ndarray, x: np.ndarray, threads: int, piece: int) -> list[str]:
+    """What was added in place of a row, in words that the hints know."""
+    squares = (x * x).reshape(len(x), -1, piece)
+    one_thread = squares[:, :, ::threads], squares[:, :, : piece // threads]
+    others = {
+        "no-squares": [x.sum(1)],
+        "only-one-thread": [part.sum((1, 2)) for part in one_thread],
+        "only-the-last-piece": [squares[:, -1].sum(1)],
+        "nothing-stored": [np.full(len(x), np.nan)],
+    }
+    return [
+        word
+        for word, some in others.items()
+        if any(np.array_equal(sums, one, equal_nan=True) for one in some)
+    ]
 
 
 def _demand_next_piece(all_events: list[list[Event]], pieces: int, piece: int) -> None:

@@ -8,7 +8,7 @@ from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 
-FMA_A_CYCLE = 4  # instructions of a warp, one on each scheduler of an SM; and one wavefront a cycle
+STARTS_A_CYCLE = 4  # of instructions of warps, one by each scheduler of an SM; and one wavefront a cycle
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,22 @@ class KBlock:
     @property
     def fma_cycles(self) -> float:
         """Cycles of an SM for the FMAs."""
-        return self.fma / FMA_A_CYCLE
+        return self.fma / STARTS_A_CYCLE
+
+    @property
+    def start_cycles(self) -> float:
+        """Cycles of its schedulers to start the FMAs and the loads."""
+        return (self.fma + self.loads) / STARTS_A_CYCLE
 
     @property
     def shared_cycles(self) -> int:
         """Cycles of its shared memory."""
         return self.load_wavefronts + self.copy_wavefronts
+
+    @property
+    def limit(self) -> float:
+        """The longest of the three."""
+        return max(self.fma_cycles, self.start_cycles, self.shared_cycles)
 
 
 def k_block(kernel: Kernel, launch: Launch) -> KBlock:

@@ -7,13 +7,19 @@ from cupy_or_sim import style
 
 
 class InCycles(Protocol):
-    """A k-block of one warp, in cycles of an SM: of its FMA units, of its shared memory."""
+    """A k-block of one warp, in cycles of an SM: of its FMA units, its schedulers, its shared memory; the longest."""
 
     @property
     def fma_cycles(self) -> float: ...
 
     @property
+    def start_cycles(self) -> float: ...
+
+    @property
     def shared_cycles(self) -> int: ...
+
+    @property
+    def limit(self) -> float: ...
 
 
 COPY, MATH = 3, 4  # lengths of the phases in the sketches
@@ -21,6 +27,7 @@ WORK = 8 * 512 / 4  # cycles of an SM's FMA units for a turn of this lesson's bl
 LOOKS = {
     "copy": {"facecolor": style.SKY, "hatch": "\\\\"},
     "math": {"facecolor": style.GREEN},
+    "start": {"facecolor": style.PURPLE},
     "load": {"facecolor": style.ORANGE, "hatch": "\\\\"},
     "free": {"facecolor": "none", "linestyle": ":"},
     "full": {"facecolor": "none"},
@@ -174,26 +181,28 @@ def threads_4x16() -> style.Drawing:
 
 @style.styled
 def counts(kernels: Mapping[str, InCycles]) -> style.Drawing:
-    """Cycles of an SM that one k-block of a warp takes: of its FMA units, and of its shared memory."""
-    figure = style.new_figure(0.9 + 0.75 * len(kernels))
+    """Cycles of an SM that one k-block of a warp takes: of its FMA units, its schedulers, its shared memory."""
+    figure = style.new_figure(0.9 + 1.05 * len(kernels))
     axes = style.axes(figure)
-    words = []
+    words, apart = [], 3.5
     for row, (name, one) in enumerate(kernels.items()):
-        units = ("FMA units", one.fma_cycles, "math"), ("shared memory", one.shared_cycles, "load")
-        for place, (unit, cycles, kind) in enumerate(units):
-            at = 2.4 * row + place
+        units = {
+            "FMA units": (one.fma_cycles, "math"),
+            "starts": (one.start_cycles, "start"),
+            "shared memory": (one.shared_cycles, "load"),
+        }
+        for place, (unit, (cycles, kind)) in enumerate(units.items()):
+            at = apart * row + place
             style.box(axes, 0, at - 0.4, cycles, 0.8, **LOOKS[kind], linewidth=0.6)
             axes.text(cycles + 0.3, at, f"{cycles:g}", va="center")
             axes.text(-0.3, at, unit, ha="right", va="center", fontsize=8)
-        limit = "the FMA units" if one.fma_cycles >= one.shared_cycles else "shared memory"
-        axes.text(-4.2, 2.4 * row + 0.5, name, ha="right", va="center", weight="bold")
-        longer = max(one.fma_cycles, one.shared_cycles)
-        axes.text(longer + 2, 2.4 * row + 0.5, f"the limit: {limit}", va="center")
-        words.append(
-            f"{name}: FMA units {one.fma_cycles:g}, shared memory {one.shared_cycles:g}; the limit: {limit}"
-        )
+        limit = " and ".join(unit for unit, (cycles, _) in units.items() if cycles == one.limit)
+        axes.text(-4.2, apart * row + 1, name, ha="right", va="center", weight="bold")
+        axes.text(one.limit + 2, apart * row + 1, f"the limit:\n{limit}", va="center")
+        bars = ", ".join(f"{unit} {cycles:g}" for unit, (cycles, _) in units.items())
+        words.append(f"{name}: {bars}; the limit: {limit}")
     axes.set(
-        xlim=(-10, 31), ylim=(2.4 * len(kernels) - 0.6, -0.9), title="SM cycles for one k-block of one warp"
+        xlim=(-10, 31), ylim=(apart * len(kernels) - 0.7, -0.9), title="SM cycles for one k-block of one warp"
     )
     axes.axis("off")
     return figure, f"SM cycles for one k-block of one warp. {'. '.join(words)}."

@@ -89,8 +89,7 @@ def ldmatrix():
     for row in range(8):
         _text(axes, -0.2, row + 0.5, f"lane {row} names row {row}  →", ha="right")
         for pair in range(4):
-            shade = (style.SKY, style.FACE)[(row + pair) % 2]
-            _rectangle(axes, 2 * pair, row, 2, 1, facecolor=shade, alpha=0.6)
+            _rectangle(axes, 2 * pair, row, 2, 1, facecolor=style.SKY, alpha=0.6)
             _text(axes, 2 * pair + 1, row + 0.5, f"to lane {4 * row + pair}")
     _text(axes, 8.2, 4, "each lane receives\ntwo halves: one register", ha="left")
     axes.set(xlim=(-3.4, 11.2), ylim=(8.05, -0.05), yticks=[])
