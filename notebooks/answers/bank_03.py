@@ -190,17 +190,13 @@ def _why_wrong(sums: np.ndarray, x: np.ndarray, threads: int, piece: int) -> lis
     """What was added in place of a row, in words that the hints know."""
     squares = (x * x).reshape(len(x), -1, piece)
     one_thread = squares[:, :, ::threads], squares[:, :, : piece // threads]
-    others = {
-        "no-squares": [x.sum(1)],
-        "only-one-thread": [part.sum((1, 2)) for part in one_thread],
-        "only-the-last-piece": [squares[:, -1].sum(1)],
-        "nothing-stored": [np.full(len(x), np.nan)],
-    }
-    return [
-        word
-        for word, some in others.items()
-        if any(np.array_equal(sums, one, equal_nan=True) for one in some)
-    ]
+    others = (
+        ("no-squares", [x.sum(1)]),
+        ("only-one-thread", [part.sum((1, 2)) for part in one_thread]),
+        ("only-the-last-piece", [squares[:, -1].sum(1)]),
+        ("nothing-stored", [np.full(len(x), np.nan)]),
+    )
+    return [word for word, some in others if any(np.array_equal(sums, one, equal_nan=True) for one in some)]
 
 
 def _demand_next_piece(all_events: list[list[Event]], pieces: int, piece: int) -> None:
