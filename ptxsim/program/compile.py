@@ -16,17 +16,20 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from threading import Lock
 
 from ..ground import whole
 from ..ground.interrupts import MessageOnly
+from . import cuda12
 
 SHIM = Path(__file__).parent / "shim"
 HEADERS = Path(__file__).parent / "headers"
 """Of libraries that are not here: for programs that include them and may never come to call them."""
+OF_CUDA12 = HEADERS / "cuda12"
+"""They come before CUDA's own, and add what it has no more."""
 OLDEST = 12
 """CUDA's oldest version whose nvcc will do."""
 PIP = 'pip install "./ptxsim[nvcc]" in a clone of its repository'
@@ -74,13 +77,15 @@ class Toolkit:
 
 @dataclass(frozen=True)
 class Build:
-    """What to build. `sources` may hold objects, or be one executable. `options` go to nvcc as they are."""
+    """What to build. `sources` may hold objects, or be one executable. `options` go to nvcc as they are.
+    `cuda12`: with the names that CUDA had until then."""
 
     sources: tuple[str, ...]
     options: tuple[str, ...] = ()
     arch: str = "90"
     std: str = "c++17"
     libraries: tuple[str, ...] = ()
+    cuda12: bool = True
 
     @property
     def number(self) -> int:
@@ -99,7 +104,7 @@ class Built:
 
     program: Path
     folder: Path
-    notes: list[str] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
 
 
 def build(wanted: Build, folder: Path) -> Built:
@@ -130,7 +135,30 @@ def build(wanted: Build, folder: Path) -> Built:
     done = subprocess.run(command, capture_output=True, errors="surrogateescape", check=False)
     if done.returncode:
         raise BuildError(_why_not_linked(done.stderr))
-    return Built(program, library.parent)
+    return Built(program, library.parent, _notes(objects, tools, wanted))
+
+
+def _notes(objects: Sequence[Path], tools: Toolkit, wanted: Build) -> tuple[str, ...]:
+    if not _of_cuda12(tools, wanted):
+        return ()
+    read = {file for made in objects for file in _files_read(made) if not _is_of_a_library(file, tools)}
+    names = cuda12.supplied(cuda12.text_of(file) for file in sorted(read))
+    return (cuda12.note(tools.version, names),) if names else ()
+
+
+def _files_read(made: Path) -> list[Path]:
+    """What the compiler read for an object, as it noted itself; nothing for an object that was there before."""
+    try:
+        noted = made.with_suffix(".d").read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return []
+    _, _, files = noted.replace("\\\n", " ").partition(" : ")
+    return [Path(re.sub(r"\\(.)", r"\1", each)) for each in re.findall(r"(?:\\.|\S)+", files)]
+
+
+def _is_of_a_library(file: Path, tools: Toolkit) -> bool:
+    folders = (Path(tools.include), HEADERS, Path("/usr"), *_headers_of_packages(tools))
+    return any(file.resolve().is_relative_to(folder) for folder in folders)
 
 
 @cache
@@ -323,24 +351,30 @@ def _compiled(
     virtual = f"compute_{wanted.arch}"
     command = [
         *(tools.nvcc, "-c", str(Path(source).resolve()), "-o", str(made), f"-std={wanted.std}", "-O2", "-g"),
+        *("-MD", "-MF", str(made.with_suffix(".d"))),
         *(f"-arch={virtual}", f"-code={virtual}", "-lineinfo", "--no-compress", "--cudart=none"),
-        *("-Wno-deprecated-gpu-targets", *wanted.options, *tools.more),
+        *("-Wno-deprecated-gpu-targets", *wanted.options, *_of_cuda12(tools, wanted), *tools.more),
         *(f"-Xcompiler=-idirafter,{folder}" for folder in (*_headers_of_packages(tools), HEADERS)),
     ]
     done = compilers.run(command)
     if done.returncode:
-        raise BuildError(_why_not_compiled(done.stderr or done.stdout, wanted))
+        raise BuildError(_why_not_compiled(done.stderr or done.stdout, wanted, tools.version))
     return made
+
+
+def _of_cuda12(tools: Toolkit, wanted: Build) -> list[str]:
+    return [f"-I{OF_CUDA12}"] if wanted.cuda12 and tools.version >= cuda12.SINCE else []
 
 
 NOT_HERE = {
     "nvml.h": "it tells clock, power and temperature of a GPU, and there is none here: leave out what asks for them",
-    "nvToolsExt.h": "since CUDA 13 it is <nvtx3/nvToolsExt.h>, and needs no library",
 }
 """Headers that no folder would help with, and why."""
 
 
-def _why_not_compiled(said: str, wanted: Build) -> str:
+def _why_not_compiled(said: str, wanted: Build, version: int) -> str:
+    if why := cuda12.why_gone(said, version):
+        return f"{said.rstrip()}\n{why}"
     header = re.search(r"fatal error: (\S+): No such file", said)
     name = Path(header[1]).name if header else ""
     if name == "curand_kernel.h":
@@ -399,6 +433,8 @@ def _why_not_linked(said: str) -> str:
 
 
 def _no_library(name: str) -> str:
+    if name == "nvToolsExt":
+        return "-lnvToolsExt went with CUDA 13: leave it out, the program needs no library for it"
     if name == "cuda":
         return (
             "-lcuda is the driver's API (cuLaunchKernel and its kin), which is not simulated; the runtime's is "

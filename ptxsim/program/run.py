@@ -41,6 +41,7 @@ def run(
     limit: float = LIMIT,
     seed: int | None = None,
     sms: int | None = None,
+    cuda12: bool = True,
     tell: Callable[[str], None] | None = None,
     **started: object,
 ) -> ProgramReport:
@@ -48,12 +49,13 @@ def run(
 
     `sources`: its .cu and .cpp files, objects, or one executable. `args`: its arguments. `options`: -I, -D and more of
     nvcc's; `libraries`: -l and -L. `limit`: seconds that one launch may take. `sms`: that the GPU
-    tells the program of, so that one that fills it launches less. `tell` gets lines about long launches.
+    tells the program of, so that one that fills it launches less. `cuda12`: names that went with CUDA
+    13 are there. `tell` gets lines about long launches.
     `started`: for the program's own process, as in subprocess.Popen: cwd, stdin, stdout.
 
     Raises BuildError where it does not compile, and ValueError for an architecture that is not known.
     """
-    wanted = Build(tuple(map(str, sources)), tuple(options), arch, std, tuple(libraries))
+    wanted = Build(tuple(map(str, sources)), tuple(options), arch, std, tuple(libraries), cuda12)
     gpu = gpu_of(wanted.number)
     gpu = replace(gpu, sms=sms) if sms else gpu
     findings = Findings(wanted.sources[0])
@@ -62,6 +64,8 @@ def run(
         built = build(wanted, Path(folder))
         if not _of_this_machine(built.program):
             raise BuildError(f"{built.program} is no program of this machine: give its sources")
+        for note in built.notes:
+            findings.note(note)
         context = Context(gpu, wanted.number, findings)
         runtime = Runtime(context, Progress(limit, tell), own, seed)
         return _run(built, [*map(str, args)], runtime, started)

@@ -96,7 +96,7 @@ def test_a_wheel_holds_what_the_lessons_read(installed):
         "ptxsim/**/*.py",
         "ptxsim/docs/*",
         "ptxsim/program/shim/*",
-        "ptxsim/program/headers/*",
+        "ptxsim/program/headers/**/*.*",
         "matmul/**/*.py",
         "matmul/*.md",
         "hiding_latency/**/*.py",

@@ -1,0 +1,3 @@
+// Its name since CUDA 13.
+#pragma once
+#include <nvtx3/nvToolsExt.h>
