@@ -1,6 +1,7 @@
 """A whole CUDA program in the simulator: `ptxsim run`, or `run("reduce.cu")` from Python.
 
 compile      finds nvcc and the host's C++ compiler, builds the program and the runtime library it is linked with
+kept         objects of the compiler, kept between runs
 cuda12       names that went with CUDA 13; headers/cuda12/ supplies most of them
 shim/        that library, in C++: it takes the place of libcudart and asks this process what to do
 wire         those questions and their answers

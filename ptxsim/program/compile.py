@@ -18,12 +18,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from threading import Lock
+from time import time
+from typing import NamedTuple
 
 from ..ground import whole
 from ..ground.interrupts import MessageOnly
 from . import cuda12
+from .kept import Kept, headers_in
 
 SHIM = Path(__file__).parent / "shim"
 HEADERS = Path(__file__).parent / "headers"
@@ -113,19 +117,19 @@ def build(wanted: Build, folder: Path) -> Built:
     if _is_executable(wanted.sources[0]):
         return Built(Path(wanted.sources[0]).resolve(), runtime_library(toolkit()).parent)
     tools, compilers = toolkit(), _Compilers()
+    objects_of = _Objects(tools, wanted, folder, compilers)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         try:
             shim = pool.submit(runtime_library, tools)
-            making = [
-                pool.submit(_compiled, compilers, tools, wanted, source, folder, n)
-                for n, source in enumerate(wanted.sources)
-            ]
-            library, objects = shim.result(), [each.result() for each in making]
+            making = [pool.submit(objects_of.of, source, n) for n, source in enumerate(wanted.sources)]
+            library, made = shim.result(), [each.result() for each in making]
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             compilers.end()
             raise
-    missing = _missing(objects, library, wanted)
+    objects = [each.file for each in made]
+    wants = _wanted_of_others(objects)
+    missing = _missing(wants, library)
     program = folder / "program"
     more = [str(_stubs(missing, folder))] if missing else []
     command = [
@@ -135,44 +139,31 @@ def build(wanted: Build, folder: Path) -> Built:
     done = subprocess.run(command, capture_output=True, errors="surrogateescape", check=False)
     if done.returncode:
         raise BuildError(_why_not_linked(done.stderr))
-    return Built(program, library.parent, _notes(objects, tools, wanted))
+    return Built(program, library.parent, _of_names(made, tools, wanted))
 
 
-def _notes(objects: Sequence[Path], tools: Toolkit, wanted: Build) -> tuple[str, ...]:
+def _of_names(made: Sequence[Object], tools: Toolkit, wanted: Build) -> tuple[str, ...]:
     if not _of_cuda12(tools, wanted):
         return ()
-    read = {file for made in objects for file in _files_read(made) if not _is_of_a_library(file, tools)}
-    names = cuda12.supplied(cuda12.text_of(file) for file in sorted(read))
+    libraries = (Path(tools.include), HEADERS, Path("/usr"), *_headers_of_packages(tools))
+    read = {file.resolve() for each in made for file in each.read}
+    own = sorted(file for file in read if not any(map(file.is_relative_to, libraries)))
+    names = cuda12.supplied(map(cuda12.text_of, own))
     return (cuda12.note(tools.version, names),) if names else ()
-
-
-def _files_read(made: Path) -> list[Path]:
-    """What the compiler read for an object, as it noted itself; nothing for an object that was there before."""
-    try:
-        noted = made.with_suffix(".d").read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return []
-    _, _, files = noted.replace("\\\n", " ").partition(" : ")
-    return [Path(re.sub(r"\\(.)", r"\1", each)) for each in re.findall(r"(?:\\.|\S)+", files)]
-
-
-def _is_of_a_library(file: Path, tools: Toolkit) -> bool:
-    folders = (Path(tools.include), HEADERS, Path("/usr"), *_headers_of_packages(tools))
-    return any(file.resolve().is_relative_to(folder) for folder in folders)
 
 
 @cache
 def toolkit() -> Toolkit:
     """Of a CUDA toolkit on PATH if its version will do, else of the Python packages. Raises NoCompiler."""
     _host_compiler()
-    found = [*_on_path(), *_of_packages()]
+    found = next(chain.from_iterable(look() for look in (_on_path, _of_packages)), None)
     if not found:
         nvcc = shutil.which("nvcc")
         older = f" ({nvcc} is older)" if nvcc and 0 < _version(nvcc) < OLDEST * 1000 else ""
         raise NoCompiler(
             f"there is no nvcc of CUDA {OLDEST} or later on PATH{older}, nor in this Python: {PIP}"
         )
-    return found[0]
+    return found
 
 
 def tool_beside_nvcc(name: str) -> str:
@@ -278,15 +269,19 @@ def _headers_of_packages(tools: Toolkit) -> list[Path]:
     return [folder for folder in folders if folder.is_dir()]
 
 
-def _version(nvcc: str) -> int:
-    """13000 for CUDA 13.0; 0 where it does not say."""
+@cache
+def _said_of_version(nvcc: str) -> str:
     try:
-        said = subprocess.run(
+        return subprocess.run(
             [nvcc, "--version"], capture_output=True, errors="surrogateescape", check=False
         ).stdout
     except OSError:
-        return 0
-    found = re.search(r"release (\d+)\.(\d+)", said)
+        return ""
+
+
+def _version(nvcc: str) -> int:
+    """13000 for CUDA 13.0; 0 where it does not say."""
+    found = re.search(r"release (\d+)\.(\d+)", _said_of_version(nvcc))
     return int(found[1]) * 1000 + int(found[2]) * 10 if found else 0
 
 
@@ -317,7 +312,8 @@ class _Compilers:
     def __init__(self) -> None:
         self._lock, self._at_work, self._ended = Lock(), set[subprocess.Popen[str]](), False
 
-    def run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    def run(self, command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+        """`folder`: for what it writes for itself."""
         with self._lock:
             if self._ended:
                 return subprocess.CompletedProcess(command, -signal.SIGTERM, "", "")
@@ -326,6 +322,7 @@ class _Compilers:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 errors="surrogateescape",
+                env=os.environ | {"TMPDIR": str(folder)},
                 start_new_session=True,
             )
             self._at_work.add(started)
@@ -342,24 +339,64 @@ class _Compilers:
                     os.killpg(each.pid, signal.SIGTERM)
 
 
-def _compiled(
-    compilers: _Compilers, tools: Toolkit, wanted: Build, source: str, folder: Path, number: int
-) -> Path:
-    if Path(source).suffix in OBJECTS:
-        return Path(source).resolve()
-    made = folder / f"{number}.o"
-    virtual = f"compute_{wanted.arch}"
-    command = [
-        *(tools.nvcc, "-c", str(Path(source).resolve()), "-o", str(made), f"-std={wanted.std}", "-O2", "-g"),
-        *("-MD", "-MF", str(made.with_suffix(".d"))),
-        *(f"-arch={virtual}", f"-code={virtual}", "-lineinfo", "--no-compress", "--cudart=none"),
-        *("-Wno-deprecated-gpu-targets", *wanted.options, *_of_cuda12(tools, wanted), *tools.more),
-        *(f"-Xcompiler=-idirafter,{folder}" for folder in (*_headers_of_packages(tools), HEADERS)),
-    ]
-    done = compilers.run(command)
-    if done.returncode:
-        raise BuildError(_why_not_compiled(done.stderr or done.stdout, wanted, tools.version))
-    return made
+class Object(NamedTuple):
+    """`read`: what the compiler read for it, as it noted itself; nothing for one that was there before."""
+
+    file: Path
+    read: Sequence[Path] = ()
+
+
+class _Objects:
+    """Makes them in a folder, or takes them from those that are kept."""
+
+    def __init__(self, tools: Toolkit, wanted: Build, folder: Path, compilers: _Compilers) -> None:
+        self.tools, self.wanted, self.folder, self.compilers = tools, wanted, folder, compilers
+        self.kept = Kept(_kept() / "objects")
+
+    def of(self, source: str, number: int) -> Object:
+        if Path(source).suffix in OBJECTS:
+            return Object(Path(source).resolve())
+        made, began = self.folder / f"{number}.o", time()
+        command = self._command(source)
+        recipe = self._recipe(source, command)
+        if (read := self.kept.read(recipe, made)) is not None:
+            return Object(made, read)
+        noted = made.with_suffix(".d")
+        done = self.compilers.run([*command, "-o", str(made), "-MD", "-MF", str(noted)], self.folder)
+        if done.returncode:
+            raise BuildError(_why_not_compiled(done.stderr or done.stdout, self.wanted, self.tools.version))
+        read = _files_noted(noted)
+        self.kept.write(recipe, made, read, began)
+        return Object(made, read)
+
+    def _command(self, source: str) -> list[str]:
+        tools, wanted, virtual = self.tools, self.wanted, f"compute_{self.wanted.arch}"
+        return [
+            *(tools.nvcc, "-c", str(Path(source).resolve()), f"-std={wanted.std}", "-O2", "-g"),
+            *(f"-arch={virtual}", f"-code={virtual}", "-lineinfo", "--no-compress", "--cudart=none"),
+            *("-Wno-deprecated-gpu-targets", *_of_cuda12(tools, wanted), *wanted.options, *tools.more),
+            *(f"-Xcompiler=-idirafter,{folder}" for folder in (*_headers_of_packages(tools), HEADERS)),
+        ]
+
+    def _recipe(self, source: str, command: Sequence[str]) -> list[object]:
+        """All that says what the compiler makes, but for the files that it reads."""
+        about = os.stat(host := _host_compiler())
+        heard = {name: value for name, value in os.environ.items() if OF_COMPILERS.match(name)}
+        given = re.findall(r"^-I(.+)$", "\n".join(self.wanted.options), re.M)
+        headers = headers_in(map(Path, (Path(source).resolve().parent, *given)))
+        compilers = (_said_of_version(self.tools.nvcc), host, about.st_size, about.st_mtime_ns)
+        return [command, compilers, sorted(heard.items()), os.getcwd(), headers]
+
+
+OF_COMPILERS = re.compile(r"NVCC_|(C|CPLUS)?_?(INCLUDE_)?PATH$|GCC_|COMPILER_PATH$|PTXAS_")
+"""Variables of the environment that compilers go by."""
+
+
+def _files_noted(noted: Path) -> list[Path]:
+    """Of a rule as `make` reads it."""
+    text = noted.read_text(encoding="utf-8", errors="surrogateescape").replace("\\\n", " ")
+    files = re.findall(r"(?:\\.|\S)+", text.partition(" : ")[2])
+    return [Path(re.sub(r"\\(.)", r"\1", each)) for each in files]
 
 
 def _of_cuda12(tools: Toolkit, wanted: Build) -> list[str]:
@@ -443,17 +480,22 @@ def _no_library(name: str) -> str:
     return f"there is no library {name} (-l{name}) in the usual folders: give its folder with -L"
 
 
-def _missing(objects: Sequence[Path], library: Path, wanted: Build) -> list[str]:
-    """Functions of CUDA and of libraries that nobody may read, which the objects ask for and the runtime library has
-    not."""
+def _wanted_of_others(objects: Sequence[Path]) -> set[str]:
+    """The functions and variables that the objects ask for, and have not."""
     asked: set[str] = set()
     defined: set[str] = set()
     for each in objects:
         for line in _symbols(each).splitlines():
             *_, kind, name = ("", *line.split())
             (asked if kind == "U" else defined).add(name)
+    return asked - defined
+
+
+def _missing(wants: set[str], library: Path) -> list[str]:
+    """Functions of CUDA and of libraries that nobody may read, which the objects want and the runtime library has
+    not."""
     there = {line.split()[-1].partition("@")[0] for line in _symbols(library, "-D").splitlines()}
-    gone = sorted(asked - defined - there)
+    gone = sorted(wants - there)
     return [name for name in gone if re.match(r"_*cu(da)?[A-Z]", name) or library_of(name)]
 
 
