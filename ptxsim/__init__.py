@@ -29,6 +29,7 @@ from .ground.interrupts import MessageOnly, in_background, result_of
 from .ground.tensor_map import TensorMap
 from .instructions.tensor import fragment
 from .observe.counters import NO_LANE, Counts, global_sectors, shared_wavefronts
+from .python_kernels import CompilerMissing, numba, triton
 from .races.hazards import BAD_ADDRESS, CAUSES, KINDS, Cause, Hazard, Kind, Meeting
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "BlockCycles",
     "Cause",
     "CompileError",
+    "CompilerMissing",
     "Counts",
     "Hazard",
     "HazardError",
@@ -72,6 +74,7 @@ __all__ = [
     "launch_cycles",
     "line_link",
     "machine_code",
+    "numba",
     "occupancy",
     "printable",
     "printable_line",
@@ -79,5 +82,6 @@ __all__ = [
     "resources",
     "result_of",
     "shared_wavefronts",
+    "triton",
     "variables",
 ]

@@ -38,6 +38,7 @@ WITH = {
     "browser": "what tests in a browser need",
     "classroom": "what teachers need",
     "nvcc": "what whole programs need",
+    "compilers": "what kernels in Python need",
 }
 """More extras, asked for by name: what contributors, CI and teachers need and learners do not."""
 MARKS = ("course-installing", "course-installed")

@@ -1,5 +1,6 @@
 """From CUDA C++ to a kernel that the simulator can launch."""
 
+import linecache
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -164,11 +165,12 @@ def from_ptx(text: str, name: str = "") -> Kernel:
 
 
 def _source(path: Path) -> str:
-    """The file that the lines of a PTX name; "" if it cannot be read."""
+    """The file that the lines of a PTX name, or the notebook's cell; "" if it cannot be read."""
     try:
         return text_of(path, errors="replace").removeprefix("\ufeff")
     except (OSError, ValueError):  # a path may hold a NUL
-        return ""
+        # IPython leaves the text of its cells there
+        return "".join(linecache.getlines(str(path)))
 
 
 def _declared(text: str, entry: str) -> tuple[tuple[str, bool], ...]:

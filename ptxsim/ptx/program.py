@@ -156,6 +156,8 @@ MAIN_FILE = "kernel.cu"
 """What the compiler calls the learner's own source."""
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_INLINE_ASM = re.compile(r"// begin inline asm\n.*?// end inline asm", re.S)
+_LOC = re.compile(r"^[ \t]*\.loc\b[^\n]*", re.M)
 _TOKEN = re.compile(r'"[^"]*"|[%$\w.]+(?:::[\w.]+)*|[^\s]')
 SCRATCH = "%reserved_smem_offset_1"
 """Where in the system's part of shared memory cooperative groups keep what groups of several warps work with
@@ -271,6 +273,7 @@ class _Lines:
 
 class _Reader:
     def __init__(self, text: str, main: str) -> None:
+        text = _INLINE_ASM.sub(lambda asm: _placed_once(asm[0]), text)
         text = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n") or " ", text.replace("\0", ""))
         self.tokens = _TOKEN.findall(text)
         # of a text that names no lines of a source
@@ -469,6 +472,13 @@ class _Reader:
             token = self.next()
         where = Where(self.own_lines[self.at - 1]) if self.own_lines else self.where
         return _Statement(guard, token, self.until(";"), where)
+
+
+def _placed_once(asm: str) -> str:
+    """Inline assembly with the first place that it names: LLVM goes on to the next line of the source with each line of
+    the assembly, so that a load of Triton's has the line behind its own."""
+    first = _LOC.search(asm)
+    return asm[: first.end()] + _LOC.sub("", asm[first.end() :]) if first else asm
 
 
 def _lines_of_tokens(text: str) -> list[int]:

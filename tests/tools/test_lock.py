@@ -28,9 +28,9 @@ def disagreements(asked: dict[str, Requirement], pinned: dict[str, str]) -> list
 
 
 def test_the_lock_serves_every_requirement():
-    asked = requirements("lab", "book", "dev", "browser", "classroom", "nvcc", "cuda12") | requirements(
-        "cuda13"
-    )
+    asked = requirements(
+        "lab", "book", "dev", "browser", "classroom", "nvcc", "compilers", "cuda12"
+    ) | requirements("cuda13")
     asked.pop("cuda-toolkit")  # its version differs between the extras, which pin it themselves
     assert disagreements(asked, lock()) == []
     for extra in ("cuda12", "cuda13"):

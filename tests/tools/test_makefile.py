@@ -100,6 +100,9 @@ def test_ci_calls_make_test_and_behind_it_the_rest():
     *fetched, tested, rest = [line for line in lines if "make " in line]
     assert lines.index(tested) > wanted
     assert [tested, rest] == ['make test WITH="$with"', 'exec make rest WITH="$with"']
-    assert [line.partition("&& make ")[2] for line in fetched] == ['install WITH="$with nvcc dev"; then']
+    assert [line.rpartition("make ")[2] for line in fetched] == [
+        'install WITH="$with nvcc dev"; then',
+        'install WITH="$with compilers dev"; then',
+    ]
     for step in ("ruff check .", "ruff format --check .", "pytest --nbval"):
         assert step in make("-n", "test").stdout
