@@ -77,7 +77,7 @@ def test_commands_can_be_typed(page, tmp_path):
                 assert any(each.startswith(shown) for each in plain(printed).splitlines()), (line, printed)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", (*PAGES, "ptxsim/docs/compilers.md"))
 def test_what_they_install_is_there(page):
     extras = tomllib.loads((ROOT / "ptxsim/pyproject.toml").read_text())["project"]["optional-dependencies"]
     text = (ROOT / page).read_text(encoding="utf-8")
