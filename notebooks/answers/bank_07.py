@@ -1,5 +1,6 @@
 """More exercises for lesson 07."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -7,32 +8,52 @@ import numpy as np
 from course_lib.check.gemm import Gemm
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
+from ptxsim.observe.events import BulkStore, Store
 
-from .common import demand, demand_kernel, demand_no_hazard, fail, results_of, whole_number
+from .common import (
+    demand,
+    demand_also,
+    demand_kernel,
+    demand_no_hazard,
+    fail,
+    results_of,
+    untried_grids,
+    whole_number,
+)
 from .lesson_07_ring import demand_no_wait_for_landing
+from .untried import Untried, untried
 
 MOST_STEPS = 500_000
 SLOT = (128 + 256) * 64 * 2
 """Bytes of a slot: a k-tile of A and of B, of 64 halves a row."""
+TILE_K = 64
 BARRIERS = 64
 """Bytes behind the slots, for at most eight barriers."""
 
 
 def _launched(
-    kernel, shape: tuple[int, int, int], grid: tuple[int, int], slots: int
+    kernel, shape: tuple[int, int, int], grid: tuple[int, int], slots: int, most_steps: int = MOST_STEPS
 ) -> tuple[np.ndarray, Report]:
     """Which elements of C are wrong, and the report of this launch of 384 threads."""
     gemm, random = Gemm(*shape, "float16"), np.random.default_rng(0)
     A, B = (random.integers(-4, 5, (size, gemm.K)).astype(np.float16) for size in (gemm.M, gemm.N))
     args = gemm.arguments(A, B)
-    report = simulate(kernel, grid, (384,), gemm.passed(kernel, args), slots * SLOT + BARRIERS, MOST_STEPS)
+    report = simulate(kernel, grid, (384,), gemm.passed(kernel, args), slots * SLOT + BARRIERS, most_steps)
     return args[2] != (A.astype("f4") @ B.astype("f4").T).astype(np.float16), report
 
 
-def demand_right(kernel, shape: tuple[int, int, int], grid: tuple[int, int], slots: int) -> Report:
+def demand_right(
+    kernel, shape: tuple[int, int, int], grid: tuple[int, int], slots: int, most_steps: int = MOST_STEPS
+) -> Report:
     """No hazard, and the exact product: the report."""
-    wrong, report = _launched(kernel, shape, grid, slots)
+    wrong, report = _launched(kernel, shape, grid, slots, most_steps)
     demand_no_hazard(report)
+    stored = any(isinstance(event, Store | BulkStore) for mine in report.events for event in mine)
+    demand(
+        stored or not wrong.all(),
+        f"no hazard, and nothing is stored to C, M={shape[0]}, N={shape[1]}, K={shape[2]}.",
+        "not-stored",
+    )
     rows, columns = (np.flatnonzero(wrong.any(axis=axis)) for axis in (1, 0))
     if wrong.any():
         place = f"rows {rows[0]} to {rows[-1]}, columns {columns[0]} to {columns[-1]}"
@@ -43,6 +64,24 @@ def demand_right(kernel, shape: tuple[int, int, int], grid: tuple[int, int], slo
             "wrong-numbers",
         )
     return report
+
+
+def demand_more_right(
+    kernel, shape: tuple[int, int], grid: tuple[int, int], tried: tuple[int, ...], slots: int
+) -> None:
+    """The same with numbers of k-tiles that it treats apart from those that were tried."""
+    for k_tiles in untried(kernel, TILE_K, tried):
+        steps = MOST_STEPS * (1 + k_tiles // max(tried))
+        longer = partial(demand_right, kernel, (*shape, TILE_K * k_tiles), grid, slots, steps)
+        demand_also(longer, f"right with {max(tried)} k-tiles, and not with {k_tiles}", "many-k-tiles")
+
+
+def demand_more_blocks(kernel, tile: tuple[int, int], tried: tuple[int, int], slots: int) -> None:
+    """The same with more blocks, or a larger C, than were tried."""
+    for down, right in untried_grids(Untried(kernel), tile, tried):
+        shape, steps = (tile[0] * down, tile[1] * right, TILE_K), MOST_STEPS * down * right
+        more = partial(demand_right, kernel, shape, (down, right), slots, steps)
+        demand_also(more, f"right with few blocks, and not with {down} x {right} of them", "many-blocks")
 
 
 # --------------------------------------------------------------------------- 07.11: phases of a ring
@@ -128,6 +167,9 @@ def _ring(answer: Any) -> None:
     for k_tiles in 10, 1:
         report = demand_right(answer, (128, 256, 64 * k_tiles), (1, 1), 4)
         demand_no_wait_for_landing(report)
+    demand_right(answer, (256, 512, 128), (2, 2), 4)
+    demand_more_right(answer, (128, 256), (1, 1), (10, 2, 1), 4)
+    demand_more_blocks(answer, (128, 256), (2, 2), 4)
 
 
 EXERCISES = {

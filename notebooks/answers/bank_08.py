@@ -1,5 +1,6 @@
 """More exercises for lesson 08."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,20 @@ from ptxsim import Report
 from ptxsim.gpus import H100, REGISTERS
 from ptxsim.observe.events import BulkCopy, Event, Load, MbarrierWait, Store
 
-from .bank_07 import demand_right
-from .common import demand, demand_all_landed, demand_kernel, demand_no_hazard, fail, results_of, whole_number
+from .bank_07 import demand_more_blocks, demand_more_right, demand_right
+from .common import (
+    demand,
+    demand_all_landed,
+    demand_also,
+    demand_kernel,
+    demand_no_hazard,
+    fail,
+    results_of,
+    whole_number,
+)
 from .lesson_07_ring import demand_no_wait_for_landing
 from .replay import flights
+from .untried import Untried
 
 # --------------------------------------------------------------------------- 08.11: what fits
 
@@ -72,6 +83,8 @@ def _tall(answer: Any) -> None:
     demand_kernel(answer)
     for blocks_m, blocks_n, k_tiles in (1, 2, 2), (2, 1, 1):
         demand_right(answer, (256 * blocks_m, 128 * blocks_n, 64 * k_tiles), (blocks_m, blocks_n), 3)
+    demand_more_right(answer, (256, 128), (1, 1), (2, 1), 3)
+    demand_more_blocks(answer, (256, 128), (2, 2), 3)
 
 
 # --------------------------------------------------------------------------- 08.13: A for both blocks
@@ -82,6 +95,7 @@ def _shared_a(answer: Any) -> None:
     demand_kernel(answer)
     for k_tiles in 3, 1:
         demand_right(answer, (128, 512, 64 * k_tiles), (2, 1), 2)
+    demand_more_right(answer, (128, 512), (2, 1), (3, 1), 2)
     if ".multicast::cluster" not in compiled(answer).ptx:
         fail("right, but each block loads all of A for itself alone.", "not-shared")
 
@@ -89,23 +103,50 @@ def _shared_a(answer: Any) -> None:
 # --------------------------------------------------------------------------- 08.14: rows that lie apart
 
 ROW, SLOTS = 512, 3
+ROWS = 2
+"""Of a kernel's parameters (x, out, rows, step)."""
 
 
 def _rows_apart(answer: Any) -> None:
     """Right for one block and for several, by the copy engine, which is as far ahead as the ring allows."""
     demand_kernel(answer)
     for rows, step, blocks in (9, 3, 1), (11, 2, 2), (1, 1, 1), (3, 1, 4):
-        x = np.random.default_rng(0).integers(-99, 100, ((rows - 1) * step + 1, ROW)).astype(np.float32)
-        out = np.full((rows, ROW), np.nan, np.float32)
-        report = simulate(answer, (blocks,), (160,), (x, out, np.int32(rows), np.int32(step)))
-        demand_no_hazard(report)
-        wrong = np.flatnonzero((out != x[::step, ::-1]).any(1))
-        if len(wrong):
-            who = f"{blocks} block{'s' * (blocks > 1)}"
-            fail(f"with {who}, row {wrong[0]} of out is wrong, and there is no hazard.", "wrong-numbers")
-        demand_all_landed(report)
+        report = _turned(answer, rows, step, blocks)
         if blocks == 1:
             _demand_ahead(report, rows)
+        _demand_its_share(report, rows, blocks)
+    apart = Untried(answer)
+    for rows in apart.k_tiles(1, (1, 3, 9, 11), ROWS):
+        more = partial(_turned, answer, rows, 1, 1)
+        demand_also(more, f"right with 11 rows, and not with {rows}", "many-rows")
+    for blocks in apart.blocks({"%ctaid.x": 1.0}, 4):
+        more = partial(_turned, answer, blocks, 1, blocks)
+        demand_also(more, f"right with 4 blocks, and not with {blocks}", "many-blocks")
+
+
+def _turned(kernel: Any, rows: int, step: int, blocks: int) -> Report:
+    """The report of a launch that is right."""
+    x = np.random.default_rng(0).integers(-99, 100, ((rows - 1) * step + 1, ROW)).astype(np.float32)
+    out = np.full((rows, ROW), np.nan, np.float32)
+    report = simulate(kernel, (blocks,), (160,), (x, out, np.int32(rows), np.int32(step)))
+    demand_no_hazard(report)
+    wrong = np.flatnonzero((out != x[::step, ::-1]).any(1))
+    if len(wrong):
+        who = f"{blocks} block{'s' * (blocks > 1)}"
+        fail(f"with {who}, row {wrong[0]} of out is wrong, and there is no hazard.", "wrong-numbers")
+    demand_all_landed(report)
+    return report
+
+
+def _demand_its_share(report: Report, rows: int, blocks: int) -> None:
+    """The first block brings its own rows, and none that is another block's."""
+    copies = (event for mine in report.events for event in mine if isinstance(event, BulkCopy))
+    brought, share = sum(event.bytes for event in copies) / (ROW * 4), -(-rows // blocks)
+    of_blocks = f"of {rows} rows for {blocks} block{'s' * (blocks > 1)}"
+    text = (
+        f"the numbers are right, but {of_blocks} the first one brings {brought:g}, and its part is {share}."
+    )
+    demand(rows // blocks <= brought <= share, text, "another-block")
 
 
 def _demand_ahead(report: Report, rows: int) -> None:

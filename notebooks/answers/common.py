@@ -47,6 +47,21 @@ def fail(message: str, *causes: str) -> NoReturn:
     raise CheckFailed(message, causes=causes)
 
 
+def demand_also(ask: Callable[[], object], seen: str, cause: str) -> None:
+    """Raise in short what `ask` finds, behind what is `seen` of this answer: that it is right with less. `cause`: the
+    word for it where there is no hazard."""
+    try:
+        ask()
+    except CheckFailed as error:
+        causes = () if error.hazards else (cause,)
+        raise CheckFailed(f"{seen}: {in_short(error)}", error.hazards, causes) from None
+
+
+def in_short(error: CheckFailed) -> str:
+    """Kind and line of the first hazard; without one, what is wrong with the numbers."""
+    return f"{error.hazards[0].kind} at line {error.hazards[0].line}." if error.hazards else str(error)
+
+
 def demand_no_hazard(report: Report) -> None:
     """Raise its hazards as the finding, if it has any."""
     if not report.ok:

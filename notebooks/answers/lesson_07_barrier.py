@@ -8,7 +8,7 @@ from course_lib.check.gemm import Gemm
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
-from ptxsim.observe.events import BulkCopy, Load, MbarrierWait
+from ptxsim.observe.events import BulkCopy, Load, MbarrierWait, WgmmaWait
 
 from .common import MOST_STEPS, demand, demand_all_landed, demand_kernel, demand_no_hazard, fail
 from .untried import untried
@@ -18,6 +18,8 @@ MANY_COPIES = 4 * MOST_STEPS
 """Of a launch in which each thread copies its own 16 bytes, as in lessons 02 to 05: right, and more than one copy."""
 PIECES = 3
 """Of a kernel's parameters (x, y, out, pieces)."""
+FEW_PIECES = 1, 2, 5
+"""Of the launches that each answer gets."""
 HASTY = Launch((64, 256, 64), 128, 320 * 128 + 64)
 
 
@@ -25,7 +27,7 @@ def _difference(answer: Any) -> None:
     """A kernel whose copy engine brings pieces of two arrays, right for any number of pieces."""
     demand_kernel(answer)
     random = np.random.default_rng(0)
-    for pieces in 1, 2, 5, *untried(answer, 1, (1, 2, 5), PIECES):
+    for pieces in *FEW_PIECES, *untried(answer, 1, FEW_PIECES, PIECES):
         x, y = random.integers(-99, 100, (2, pieces * PIECE)).astype(np.float32)
         out = np.full(pieces * PIECE, np.nan, np.float32)
         args = x, y, out, np.int32(pieces)
@@ -34,7 +36,10 @@ def _difference(answer: Any) -> None:
         right = x - y.reshape(-1, PIECE)[:, ::-1].ravel()
         wrong = np.flatnonzero(~np.isclose(out, right)) // PIECE
         if len(wrong):
-            fail(f"piece {wrong[:1]} of {pieces} is wrong, and there is no hazard.", "wrong-numbers")
+            few = pieces in FEW_PIECES
+            seen = "" if few else f"right with {FEW_PIECES[-1]} pieces, and not with {pieces}: "
+            text = f"{seen}piece {wrong[0]} of {pieces} is wrong, and there is no hazard."
+            fail(text, "wrong-numbers" if few else "many-pieces")
         _demand_the_engine(report, x.nbytes + y.nbytes)
         demand_all_landed(report)
         _demand_both_at_once(report, pieces)
@@ -71,12 +76,22 @@ def _hasty(answer: Any) -> None:
     for k_tiles in 1, 5, *untried(answer, 64, (1, 5)):
         gemm = Gemm(64, 256, 64 * k_tiles, "float16")
         (A, B, C, *_), report = gemm.simulated(answer, gemm.integers(seed=0), HASTY, MOST_STEPS)
+        _demand_wait_in_each_turn(report, k_tiles)
         demand_no_hazard(report)
         last = next((k for k in (gemm.K, 64, 16) if np.array_equal(C, _of_the_last(k, A, B))), 0)
         if last not in (0, gemm.K):
             fail(f"of {gemm.K} columns only the last {last} are in the sums.", "only-last-columns")
         text = f"with {k_tiles} k-tile{'s' * (k_tiles > 1)} the product is wrong, and there is no hazard."
-        demand(last, text, "wrong-numbers")
+        # a wrong step of the descriptors shows with one k-tile
+        demand(last, text, "wrong-numbers" if k_tiles == 1 else "many-k-tiles")
+
+
+def _demand_wait_in_each_turn(report: Report, k_tiles: int) -> None:
+    """Where there is a hazard, each turn waits for its wgmma at least, in time or not."""
+    waits = min(sum(isinstance(event, WgmmaWait) for event in mine) for mine in report.events)
+    turns = f"{k_tiles} turn{'s' * (k_tiles > 1)}"
+    text = f"{report.brief()}: in {turns} a warp waits {waits} time{'s' * (waits != 1)} for its wgmma."
+    demand(report.ok or waits >= k_tiles, text, "no-wait-in-a-turn")
 
 
 def _of_the_last(columns: int, A: np.ndarray, B: np.ndarray) -> np.ndarray:

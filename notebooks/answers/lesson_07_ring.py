@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from course_lib.check.gemm import Gemm
@@ -12,7 +13,7 @@ from cupy_or_sim.launch import Launch
 from ptxsim import Report
 from ptxsim.observe.events import BulkCopy, Event, MbarrierWait, Wgmma, WgmmaWait
 
-from .common import demand, demand_all_landed, demand_kernel, fail, untried_grids
+from .common import demand, demand_all_landed, demand_also, demand_kernel, fail, in_short, untried_grids
 from .replay import flights
 from .untried import Untried, untried
 
@@ -58,11 +59,9 @@ def demand_more_k_tiles(
 ) -> None:
     """A kernel that is right for the numbers of k-tiles that were tried is right for those that it treats apart."""
     for k_tiles in untried(kernel, tile[2], tried):
-        try:
-            run(kernel, tile, (*tiles, k_tiles), slots, blocks, MOST_STEPS * (1 + k_tiles // max(tried)))
-        except CheckFailed as error:
-            text = f"right with {max(tried)} k-tiles, and not with {k_tiles}: {_in_short(error)}"
-            raise CheckFailed(text, error.hazards, () if error.hazards else ("many-k-tiles",)) from None
+        steps = MOST_STEPS * (1 + k_tiles // max(tried))
+        longer = partial(run, kernel, tile, (*tiles, k_tiles), slots, blocks, steps)
+        demand_also(longer, f"right with {max(tried)} k-tiles, and not with {k_tiles}", "many-k-tiles")
 
 
 def demand_more_tiles(
@@ -79,13 +78,8 @@ def demand_more_tiles(
                 if blocks is None
                 else f"{down * right} tiles for {blocks} block{'s' * (blocks > 1)}"
             )
-            text = f"right with few tiles of C, and not with {who}: {_in_short(error)}"
+            text = f"right with few tiles of C, and not with {who}: {in_short(error)}"
             raise CheckFailed(text, causes=("many-blocks" if blocks is None else "many-tiles",)) from None
-
-
-def _in_short(error: CheckFailed) -> str:
-    """Kind and line of the first hazard; without one, what is wrong with the numbers."""
-    return f"{error.hazards[0].kind} at line {error.hazards[0].line}." if error.hazards else str(error)
 
 
 def demand_all_slots(report: Report, slots: int) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from course_lib.check.gemm import Gemm
 from course_lib.check.verdict import ONE_BLOCK, CheckFailed
 from cupy_or_sim.launch import Launch
-from ptxsim.observe.events import BulkStore, Event
+from ptxsim.observe.events import BulkStore, Event, Store
 
 from .common import MOST_STEPS, checked, demand, fail
 
@@ -21,9 +21,11 @@ def _box_by_box(answer: Any) -> None:
     try:
         kernel, verdict = checked(answer, LAUNCH, "float16", ONE_BLOCK)
     except CheckFailed as error:
-        # Stores by all threads are more work than a check allows: what then ends it is no loop without end.
-        if any(hazard.kind == "step-limit" for hazard in error.hazards):
+        # How much is stored tells more than a hazard of it, or the end of its work.
+        if error.hazards:
             _demand_stored_once(_of_one_block(answer))
+        elif error.problem:
+            _demand_stored(_of_one_block(answer))
         text = GIVEN.sub("look at the index of `d`,", str(error))
         raise CheckFailed(text, error.hazards, error.causes, error.picture, error.problem) from None
     _demand_stored_once(verdict.events)
@@ -39,7 +41,14 @@ def _of_one_block(answer: Any) -> list[list[Event]]:
     return gemm.simulated(kernel, gemm.integers(seed=0), LAUNCH, MOST_STEPS)[1].events
 
 
+def _demand_stored(warps: list[list[Event]]) -> None:
+    """Somebody stores something, by the copy engine or by himself."""
+    stores = [event for mine in warps for event in mine if isinstance(event, Store | BulkStore)]
+    demand(stores, "nothing is stored to C.", "not-stored")
+
+
 def _demand_stored_once(warps: list[list[Event]]) -> None:
+    """The copy engine stores no more than the tile."""
     TM, TN, _ = LAUNCH.tile
     times = sum(event.bytes for mine in warps for event in mine if isinstance(event, BulkStore)) / (
         TM * TN * 2

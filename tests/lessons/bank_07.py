@@ -79,6 +79,12 @@ WRONG_ANSWERS = {
         ("a barrier of the block", [(_ONE, "__syncthreads(); " + _ONE)], "waits for what never comes"),
         ("one copy at a time", [("n, &s.full[slot]);", "n, &s.full[slot]); mbarrier_wait(&s.full[slot], turn % 2);")],
          "at `full` wait the consumers"),
+        ("returns with many k-tiles", [("    int m =", "    if (K > 2048) return;\n    int m =")],
+         "with fewer k-tiles it is right"),
+        ("returns in a far block", [("    int m =", "    if (blockIdx.y > 4) return;\n    int m =")],
+         "with fewer blocks it is right"),
+        ("nothing is stored", [("        store_sums(C + (size_t)(m + mine) * N + n, N, d);\n", "")],
+         "C is as it was before"),
         ("a typo", [("mine * TK,", "mine * TK;")], "does not compile"),
     ],
 }  # fmt: skip

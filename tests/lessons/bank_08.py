@@ -15,6 +15,8 @@ _EMPTY = "            mbarrier_wait(&empty[slot], (turn + 1) % 2);\n"
 _WRITE = """for (int i = threadIdx.x - 32; i < ROW; i += 128)
                 out[row * ROW + i] = slots[slot][ROW - 1 - i];"""
 
+_COUNT, _FIRST, _NEXT = "    int count = 0; ", "int row = blockIdx.x;", "row += gridDim.x"
+
 GAPS = ["08.12", "08.14"]
 SOLVED = {"08.11": solved_function("budget")}
 RIGHT_ANSWERS = {
@@ -49,6 +51,9 @@ RIGHT_ANSWERS = {
         ("the last warp copies", [("if (threadIdx.x < 32)", "if (threadIdx.x >= 128)"),
                                   ("threadIdx.x == 0; row", "threadIdx.x == 128; row"),
                                   ("threadIdx.x - 32; i", "threadIdx.x; i")]),
+        ("neighbouring rows a block", [
+            (_COUNT, "    int each = (rows + gridDim.x - 1) / gridDim.x, mine = each * blockIdx.x, count = 0; "),
+            (_FIRST, "int row = mine;"), ("row < rows", "row < min(rows, mine + each)"), (_NEXT, "++row")]),
         ("four at a time", [(_WRITE, """for (int i = threadIdx.x - 32; i < ROW / 4; i += 128) {
                 float4 v = ((float4*)slots[slot])[ROW / 4 - 1 - i];
                 ((float4*)(out + row * ROW))[i] = make_float4(v.w, v.z, v.y, v.x);
@@ -77,6 +82,9 @@ WRONG_ANSWERS = {
         ("half of A alone", [("s.slots[slot].A, k_tile > 0", "s.slots[slot].A + mine * TK, k_tile > 0")],
          "columns 64 to 127 belong to"),
         ("64 halves for 64 rows", [(_OPERANDS, "s.slots[slot].B + mine, s.slots[slot].A,")], "where do they begin"),
+        ("nothing is stored", [(_STORE, ";")], "C is as it was before"),
+        ("returns with many k-tiles", [("    extern __s", "    if (K > 1024) return;\n    extern __s")],
+         "with fewer k-tiles it is right"),
         ("rows of C that are M apart", [("8 * j + i) * N +", "8 * j + i) * M +")], "How far apart are two rows"),
         ("store_sums", [
             (_STORE, ";"), ("        int thread =", "        store_sums(C + (size_t)m * N + n + mine, N, d);\n"
@@ -128,6 +136,13 @@ WRONG_ANSWERS = {
         ("floats for bytes", [("ROW * sizeof(float)", "ROW")], "a row has 512 floats, 2048 bytes"),
         ("step left out", [("row * step * ROW", "row * ROW")], "row r comes from row r * step"),
         ("not turned round", [("ROW - 1 - i", "i")], "its last number comes first"),
+        ("every block makes all rows", [(_FIRST, "int row = 0;"), (_NEXT, "++row")], "and no other"),
+        ("the last block makes all rows", [(_FIRST, "int row = blockIdx.x == gridDim.x - 1 ? 0 : rows;"),
+                                           (_NEXT, "++row")], "and no other"),
+        ("returns with many rows", [(_COUNT, "if (rows > 64) return;\n" + _COUNT)],
+         "does a number stand where `rows` should"),
+        ("returns in a far block", [(_COUNT, "if (blockIdx.x > 5) return;\n" + _COUNT)],
+         "with fewer blocks it is right"),
         ("one row a block", [("row += gridDim.x", "row += rows")], "block b makes the rows b"),
         ("waits until it has landed", [("&full[slot]);\n        }\n    } else",
                                        "&full[slot]);\n            mbarrier_wait(&full[slot], turn % 2);\n        }\n"

@@ -130,7 +130,7 @@ WRONG_ANSWERS = {
         (
             "ends after 20 pieces",
             [("p < pieces; ++p", "p < min(pieces, 20); ++p")],
-            "which piece of x and of y",
+            "does a number stand where `pieces` should",
         ),
         ("made anew for each piece", MADE_ANEW, "nobody resets a barrier"),
         (
@@ -160,7 +160,7 @@ WRONG_ANSWERS = {
         ("one copy after the other", [(ONE_THREAD + READY, ONE_AFTER_THE_OTHER)], "a second trip to memory"),
         ("an arrival of each thread", [("init(&full, 1)", "init(&full, 128)")], "arrivals that never come"),
         ("no wait", [(READY, "")], "a wait in every turn"),
-        ("one thread waits", [(READY, ONE_WAITS)], "all threads must wait"),
+        ("one thread waits", [(READY, ONE_WAITS)], "or meet one that has"),
         ("known to nobody", [("    }\n    __syncthreads();\n", "    }\n")], "before all threads know of it"),
         (
             "all threads copy",
@@ -195,6 +195,17 @@ WRONG_ANSWERS = {
         ("a step in halves", [(STEP, "a + 16 * k, b + 16 * k")], "How many are 16 halves"),
         ("each k-tile begins anew", [("k_tile > 0 || k > 0", "k > 0")], "its last argument says so"),
         ("each k-step begins anew", [("k_tile > 0 || k > 0", "0")], "its last argument says so"),
+        (
+            "one wait behind the loop",
+            [(WAIT, ""), ("    store_sums", f"{WAIT}    store_sums")],
+            "is there a wait for them in every turn",
+        ),
+        ("no wait at all", [(WAIT, "")], "is there a wait for them in every turn"),
+        (
+            "returns with many k-tiles",
+            [("    float d[128];", "    float d[128];\n    if (K > 512) return;")],
+            "with fewer k-tiles it is right",
+        ),
         ("the fence behind the math", [(FENCE, ""), (COMMIT, FENCE + COMMIT)], "before the first wgmma"),
     ],
 }
