@@ -70,6 +70,7 @@ def phases(turns: int = 3, period: float = 4.0):
         words: dict = {"textcoords": "offset points", "fontsize": 8}
         rows[2].annotate("expect\n4096", (begin + 0.8, 4096), (4, -22), **words)
         rows[2].annotate("2048\nland", (begin + 2.9, 2048), (4, 4), **words)
+        rows[2].annotate("2048\nland", (begin + period, 0), (-4, 4), ha="right", **words)
         waits = {"facecolor": style.VERMILLION, "alpha": 0.35, "linewidth": 0.5}
         style.box(rows[3], begin + 1, 0.15, period - 1, 0.7, **waits)
         style.label(rows[3], begin + 1 + (period - 1) / 2, 0.47, f"wait for parity {odd}")

@@ -18,7 +18,8 @@ def one_tile(name: str, stretches: Mapping[str, int], k_tiles: int, math: int = 
         if what == "k-tiles":
             text, above, hatch, ink = f"{k_tiles} turns of {cycles // k_tiles:,}", 0, "", style.INK
         else:
-            text, above, hatch, ink = f"{what}\n{cycles:,} cycles", 38, "///", style.TEXT
+            text, above, ink = f"{what}\n{cycles:,} cycles", 38, style.TEXT
+            hatch = "///" if what == "first copy" else "\\\\\\"
         look = {"color": colours[what], "edgecolor": style.TEXT, "linewidth": 0.6, "hatch": hatch}
         ax.barh(0, cycles, 0.5, begin, **look)
         look = {"color": ink, "fontsize": 8, "ha": "center" if begin else "left", "va": "center"}
@@ -88,7 +89,7 @@ def epilogues(pause: str = "a pause", shorter: str = "short"):
         "math": (style.GREEN, ""),
         "stores": (style.PURPLE, "\\\\\\"),
         "write": (style.PURPLE, ""),
-        "copy": (style.SKY, "///"),
+        "copy": (style.PURPLE, "///"),
     }
     behind = MATH + TO_SHARED
     panels = {

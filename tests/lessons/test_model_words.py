@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from course_lib import Gemm, Launch, benchmark, kernel_source, timeline
+from course_lib import Gemm, Launch, benchmark, kernel_source
 from course_lib.instruments import bubbles
 from course_lib.lessons import sources
 from course_lib.measure import records, samples
@@ -76,29 +76,6 @@ def test_shares_beside_nsight_compute_s():
     assert [each.replace("%", " %") for each in all_of + at] == re.findall(
         r"\d+ %", prose("deeper/00_model").split("counts about as much")[1].split("Trust no line")[0]
     )
-
-
-@in_long
-def test_the_seam_of_complete():
-    """Consumers' epilogues, how far apart they begin, and how long the tensor cores rest between."""
-    of_warps = {}
-    name, words = "08_never_a_pause", prose("deeper/08_epilogue")
-    job = kernel(kernel_source(name, "complete"), "complete")
-    for model, gemm in (True, (8192, 8192, 512)), (False, (4096, 4096, 4096)):
-        seam = timeline(job, Gemm(*gemm, "float16"), GEMMS[name, "complete"], model=model).parts["seam"]
-        stores = {event.warp: event for event in seam.events if event.phase == "epilogue"}
-        first, second = stores[6], stores[9]
-        lengths = [f"{each.end - each.begin:,}" for each in (first, second)]
-        of_warps[model] = [*lengths, f"{abs(first.begin - second.begin):,}"]
-        if model:
-            (_, rests), (works, _), *_ = seam.spans["tensor cores"]
-            of_warps[model].insert(2, f"{works - rests:,}")
-    assert "takes {} cycles in warp 6 and {} in warp 9".format(*of_warps[True]) in words
-    assert (
-        "for {} cycles: both consumers come to their epilogues within {}.".format(*of_warps[True][2:])
-        in words
-    )
-    assert "within {2} cycles; their epilogues take {0} and {1} there".format(*of_warps[False]) in words
 
 
 @in_long

@@ -1,6 +1,8 @@
 """Where the tensor cores rest: stretches of one tile, and the pause at the seam of two."""
 
-from course_lib.notebooks.figures.pauses import pause, tile_of
+from dataclasses import replace
+
+from course_lib.notebooks.figures.pauses import at_seam, pause, rest, tile_of
 from course_lib.timelines.events import Event, Shown
 from course_lib.timelines.timeline import Timeline
 
@@ -33,3 +35,14 @@ def test_a_pause_goes_from_the_end_of_one_tiles_math_to_the_next_tiles():
     )  # fmt: skip
     assert pause(two) == 900
     assert pause(trace(start=[(0, "math", 0, 1, 2)])) is None
+
+
+def test_what_is_said_of_a_seam_is_in_its_events_and_in_the_row_of_the_tensor_cores():
+    two = trace(seam=[(6, "epilogue", 7, 100, 900), (9, "epilogue", 7, 250, 800), (9, "math", 8, 1000, 1600)])
+    assert at_seam(two) == "t, recorded: ways out 800 in warp 6, 550 in warp 9; begun 150 apart"
+    assert rest(two) is None
+    row = {"tensor cores, model": [[0, 250], [300, 310], [1000, 1600]], "stores": [[0, 1], [9000, 9001]]}
+    seen = replace(two, parts={"seam": replace(two.parts["seam"], spans=row)})
+    assert rest(seen) == 690 and at_seam(seen).endswith("150 apart; tensor cores rest 690")
+    assert rest(trace(start=[(0, "math", 0, 1, 2)])) is None
+    assert "no record" in at_seam(Timeline("t", ("math",)))
