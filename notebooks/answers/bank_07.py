@@ -1,5 +1,6 @@
 """More exercises for lesson 07."""
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -76,11 +77,14 @@ def demand_more_right(
         demand_also(longer, f"right with {max(tried)} k-tiles, and not with {k_tiles}", "many-k-tiles")
 
 
-def demand_more_blocks(kernel, tile: tuple[int, int], tried: tuple[int, int], slots: int) -> None:
-    """The same with more blocks, or a larger C, than were tried."""
-    for down, right in untried_grids(Untried(kernel), tile, tried):
+def demand_more_blocks(
+    kernel, tile: tuple[int, int], grids: Iterable[tuple[int, int]], slots: int, x_along_n: bool = False
+) -> None:
+    """The same with so many blocks along M and N. `x_along_n`: these are its blockIdx.y and blockIdx.x."""
+    for down, right in grids:
         shape, steps = (tile[0] * down, tile[1] * right, TILE_K), MOST_STEPS * down * right
-        more = partial(demand_right, kernel, shape, (down, right), slots, steps)
+        grid = (right, down) if x_along_n else (down, right)
+        more = partial(demand_right, kernel, shape, grid, slots, steps)
         demand_also(more, f"right with few blocks, and not with {down} x {right} of them", "many-blocks")
 
 
@@ -169,7 +173,7 @@ def _ring(answer: Any) -> None:
         demand_no_wait_for_landing(report)
     demand_right(answer, (256, 512, 128), (2, 2), 4)
     demand_more_right(answer, (128, 256), (1, 1), (10, 2, 1), 4)
-    demand_more_blocks(answer, (128, 256), (2, 2), 4)
+    demand_more_blocks(answer, (128, 256), untried_grids(Untried(answer), (128, 256), (2, 2)), 4)
 
 
 EXERCISES = {

@@ -19,11 +19,12 @@ from .common import (
     demand_no_hazard,
     fail,
     results_of,
+    untried_grids,
     whole_number,
 )
 from .lesson_07_ring import demand_no_wait_for_landing
 from .replay import flights
-from .untried import Untried
+from .untried import M, N, Untried
 
 # --------------------------------------------------------------------------- 08.11: what fits
 
@@ -84,7 +85,7 @@ def _tall(answer: Any) -> None:
     for blocks_m, blocks_n, k_tiles in (1, 2, 2), (2, 1, 1):
         demand_right(answer, (256 * blocks_m, 128 * blocks_n, 64 * k_tiles), (blocks_m, blocks_n), 3)
     demand_more_right(answer, (256, 128), (1, 1), (2, 1), 3)
-    demand_more_blocks(answer, (256, 128), (2, 2), 3)
+    demand_more_blocks(answer, (256, 128), untried_grids(Untried(answer), (256, 128), (2, 2)), 3)
 
 
 # --------------------------------------------------------------------------- 08.13: A for both blocks
@@ -96,6 +97,10 @@ def _shared_a(answer: Any) -> None:
     for k_tiles in 3, 1:
         demand_right(answer, (128, 512, 64 * k_tiles), (2, 1), 2)
     demand_more_right(answer, (128, 512), (2, 1), (3, 1), 2)
+    apart = Untried(answer)
+    pairs = ((1, right + right % 2) for right in apart.blocks({N: 1 / 256, "%ctaid.x": 1.0}, 2))
+    rows = ((down, 2) for down in apart.blocks({M: 1 / 128, "%ctaid.y": 1.0}, 1))
+    demand_more_blocks(answer, (128, 256), (*pairs, *rows), 2, x_along_n=True)
     if ".multicast::cluster" not in compiled(answer).ptx:
         fail("right, but each block loads all of A for itself alone.", "not-shared")
 

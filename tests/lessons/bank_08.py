@@ -116,6 +116,12 @@ WRONG_ANSWERS = {
         ("both send all", [(_LOAD_A, f"for (int row = 0; row < TM; row += 64) {_BOTH}")], "each row must be sent once"),
         ("half of the bytes", [("sizeof(Slot))", "sizeof(Slot) - TM * TK)")], "each row must be sent once"),
         ("both the first half", [(_LOAD_A, "{ int row = 0; " + _BOTH + " }")], "each row must be sent once"),
+        ("returns in a far pair", [("    int m =", "    if (blockIdx.x > 5) return;\n    int m =")],
+         "with fewer blocks it is right"),
+        ("returns in the second row", [("    int m =", "    if (blockIdx.y > 0) return;\n    int m =")],
+         "with fewer blocks it is right"),
+        ("returns with many k-tiles", [("    int m =", "    if (K > 1024) return;\n    int m =")],
+         "with fewer k-tiles it is right"),
         ("a block leaves early", [("    cluster_sync();                       ", "    //")], "put it back"),
     ],
     "08.14": [
