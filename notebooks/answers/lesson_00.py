@@ -9,7 +9,7 @@ from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 from ptxsim.observe.events import Store
 
-from .common import demand, demand_kernel, demand_no_hazard, demand_whole_sectors, fail
+from .common import demand, demand_kernel, demand_no_hazard, demand_whole_sectors, fail, untried_grids
 from .untried import Untried
 
 MOST_STEPS = 100_000
@@ -24,11 +24,16 @@ FEW = 1024
 
 def _outer(kernel: Any) -> None:
     demand_kernel(kernel)
-    for blocks in (2, 3), (3, 2):  # of 32 rows, of 8 columns
+    few = (2, 3), (3, 2)  # blocks of 32 rows, of 8 columns
+    for blocks in *few, *untried_grids(Untried(kernel), (32, 8), (3, 3)):
         M, N = 32 * blocks[0], 8 * blocks[1]
         x, y = np.arange(1, M + 1, dtype=np.float32), np.arange(1, N + 1, dtype=np.float32)
         C, expected = np.full((M, N), np.nan, np.float32, order="F"), np.outer(x, y)
         report = simulate(kernel, blocks, (256,), (x, y, C, np.int32(M), np.int32(N)), max_steps=MOST_STEPS)
+        if blocks not in few:
+            text = f"right with 2 x 3 blocks, and not with {blocks[0]} x {blocks[1]} of them."
+            demand(report.ok and np.array_equal(C, expected), text, "many-blocks")
+            continue
         demand_no_hazard(report)
         demand(not np.array_equal(C.ravel("F"), expected.ravel("C")), "C is stored row by row.", "row-by-row")
         wrong = f"{(expected != C).sum()} of {C.size} elements are wrong or missing"
@@ -76,6 +81,12 @@ def _any_launch(kernel: Any) -> None:
         fail(
             f"right with whole warps, and wrong with {blocks} x {threads} threads: {error}", "part-of-a-warp"
         )
+    for blocks, threads in (2, 1024), (40, 32):
+        try:
+            _saxpy(kernel, blocks, threads, FEW)
+        except CheckFailed as error:
+            text = f"right with fewer, and wrong with {blocks} blocks of {threads} threads: {error}"
+            fail(text, "many-threads")
     _demand_any_n(kernel)
 
 

@@ -49,9 +49,9 @@ def untried_constants(code: str, name: str, tried: Collection[int]) -> list[int]
     return sorted(number for number in near - {*tried} if 2 <= number <= MOST_SLOTS)
 
 
-def untried(kernel: Any, tile_k: int, tried: Collection[int], size: int = K) -> list[int]:
+def untried(kernel: Any, tile_k: int, tried: Collection[int], size: int = K, ahead: int = 0) -> list[int]:
     """`Untried.k_tiles` of a kernel. `size`: which parameter K is; of pieces of one column, how many there are."""
-    return Untried(kernel).k_tiles(tile_k, tried, size)
+    return Untried(kernel).k_tiles(tile_k, tried, size, ahead)
 
 
 class _Step:
@@ -92,11 +92,11 @@ class Untried:
             for register in {*step.made, *step.read}:
                 self.touching.setdefault(register, []).append(step)
 
-    def k_tiles(self, tile_k: int, tried: Collection[int], size: int = K) -> list[int]:
+    def k_tiles(self, tile_k: int, tried: Collection[int], size: int = K, ahead: int = 0) -> list[int]:
         """Numbers of k-tiles, up to MOST, at a constant that K or a loop's counter is compared with, and not `tried`:
-        above all of these, or one that is asked for by itself."""
+        above all of these, or one that is asked for by itself. `ahead`: how many turns before its use one is copied."""
         # a counter may be compared before it counts the turn that begins
-        return self._apart({size: 1 / tile_k}, tried, (0, 1, 2))
+        return self._apart({size: 1 / tile_k}, tried, (0, 1, 2, 2 + ahead))
 
     def blocks(self, starts: Starts, tried: int) -> list[int]:
         """The same of blocks, or of tiles that one block makes: so many that one lies behind the constant. `starts`:

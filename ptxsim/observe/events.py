@@ -7,6 +7,8 @@ An mbarrier is named by its offset in shared memory, in bytes. Events of differe
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+MOST_EVENTS = 4000  # of one warp; what comes later is not recorded
+
 
 @dataclass(frozen=True, slots=True)
 class Work:

@@ -7,9 +7,7 @@ import numpy as np
 
 from ..lanes import Lanes
 from ..ptx.program import Instruction
-from .events import Event, MbarrierAsk, MbarrierWait, UseLoads, Work
-
-MOST_EVENTS = 4000  # of one warp; what comes later is not recorded
+from .events import MOST_EVENTS, Event, MbarrierAsk, MbarrierWait, UseLoads, Work
 
 
 class Costs:

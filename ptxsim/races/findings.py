@@ -23,6 +23,9 @@ from .shadow import (
     one_warp,
 )
 
+Place = tuple[int, int]
+"""In the order of the text: the line, and the instruction."""
+
 
 @dataclass(frozen=True)
 class Landing:
@@ -199,7 +202,7 @@ class Findings:
         if race.kind == NOT_COHERENT:
             return Why("read-only-cache", self._not_coherent(instruction, race, place))
         if kind == "unwaited-copy" or race.flying:
-            cause, flight = self._flight(race, "read" if kind == "unwaited-copy" else "write")
+            cause, flight = self._flight(race, pc, "read" if kind == "unwaited-copy" else "write")
             return Why(cause, f"{'reads' if kind == 'unwaited-copy' else 'writes'} {place} before {flight}")
         return self._conflict(pc, race, kind, place)
 
@@ -222,7 +225,7 @@ class Findings:
         )
         return f"{what}. {mend('read-only-cache')}"
 
-    def _flight(self, race: Race, mine: str) -> Why:
+    def _flight(self, race: Race, pc: int, mine: str) -> Why:
         """A copy that nobody waited for before this access of `mine`."""
         line, copies = self._line(race.time), self.machine.copies
         them = self._other(race)
@@ -242,22 +245,42 @@ class Findings:
             )
         why = Why("no-wait", mend("wait-for-group"))
         if copies.uncommitted(self._pc(race.time)):
-            why = self._late_wait(race, mine) or Why("no-commit", mend("commit", place=line))
+            why = self._late_wait(race, pc, mine) or Why("no-commit", mend("commit", place=line))
         return Why(
             why.cause,
             f"the asynchronous copy into it is known to have arrived; {them} issued the copy at {line}. {why.text}",
         )
 
-    def _late_wait(self, race: Race, mine: str) -> Why | None:
-        """Where the program waits for all copies, which needs no commit (PTX ISA, "cp.async.wait_all"), but later."""
+    def _late_wait(self, race: Race, pc: int, mine: str) -> Why | None:
+        """Where the program waits for all copies, which needs no commit (PTX ISA, "cp.async.wait_all"), but not for
+        this one before the access at `pc`."""
         instructions = self.machine.launch.code.instructions
-        wait = next((each.where for each in instructions if each.opcode.text == "cp.async.wait_all"), None)
-        if wait is None:
+        copy = self._pc(race.time)
+        waits = [at for at, one in enumerate(instructions) if one.opcode.text == "cp.async.wait_all"]
+        if not waits:
             return None
-        behind = race.other != self._lane(race) and self._met_since(race, race.time)
-        if behind:
-            return Why("wait-behind-barrier", mend("wait-before-barrier", place=wait, mine=mine))
-        return Why("no-wait", mend("wait-first", place=wait, mine=mine))
+        # a compiler that unrolls a loop repeats the lines, not their order
+        lines = all(_line_of(instructions[at].where) for at in (copy, pc, *waits))
+        by = [(_line_of(one.where) * lines, at) for at, one in enumerate(instructions)]
+        met = race.other != self._lane(race) and self._met_since(race, race.time)
+        between = [at for at in waits if _passed(by[copy], by[at], by[pc])]
+        behind = [at for at in waits if by[at] > by[pc]]
+        wait = (between or behind or waits)[0]
+        words = {"place": instructions[wait].where, "mine": mine}
+        if between and not (met and self._barrier_between(by, copy, wait, pc)):
+            return Why("wait-passed-by", mend("wait-passed-by", **words))
+        if not between and not behind:
+            return Why("wait-before-copy", mend("wait-before-copy", **words))
+        if met:
+            return Why("wait-behind-barrier", mend("wait-before-barrier", **words))
+        return Why("no-wait", mend("wait-first", **words))
+
+    def _barrier_between(self, by: Sequence[Place], copy: int, wait: int, pc: int) -> bool:
+        """Whether barriers stand between the copy and the wait, and none between that and the access."""
+        instructions = self.machine.launch.code.instructions
+        barriers = [by[at] for at, one in enumerate(instructions) if one.opcode.root in ("bar", "barrier")]
+        before = any(_passed(by[copy], at, by[wait]) for at in barriers)
+        return before and not any(_passed(by[wait], at, by[pc]) for at in barriers)
 
     def _phase(self, race: Race) -> str:
         """Which phase of its mbarrier this thread did not wait for."""
@@ -362,3 +385,13 @@ class Findings:
             if same
             else machine.describe_lane(race.other)
         )
+
+
+def _line_of(where: Where) -> int:
+    """The line of the kernel in which it stands, or from which it was called."""
+    return where.call_line or where.line
+
+
+def _passed(first: Place, at: Place, last: Place) -> bool:
+    """Whether `at` is passed on the way from the first place to the last one; round a loop, if that comes earlier."""
+    return first <= at <= last if first <= last else at >= first or at <= last

@@ -84,6 +84,8 @@ _CAUSES = {
     "read-only-cache": "a load through the read-only cache (ld.global.nc, __ldg) of what the launch writes",
     "two-writers": "two threads write where one should, or a barrier is missing",
     "wait-behind-barrier": "the wait for the copy stands after the barrier, not before it",
+    "wait-before-copy": "the wait for the copy stands before it",
+    "wait-passed-by": "a thread or a turn passes by the wait for the copy",
     "left-out-of-barrier": "one of the two threads came to a barrier and the other did not",
     "other-block": "the other thread is in another block, and nothing orders the two",
     "kernel-before": "memory is touched before griddepcontrol.wait, and the kernel before may still be at it",

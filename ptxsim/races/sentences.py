@@ -79,6 +79,10 @@ MENDS = {
     "__syncthreads(), then the {mine}",
     "wait-before-barrier": "The wait (cp.async.wait_all, {place}) stands behind the barrier and this {mine}: first the "
     "wait, then __syncthreads(), then the {mine}",
+    "wait-before-copy": "The wait (cp.async.wait_all, {place}) stands before the copy, and waits for earlier ones: "
+    "first the copy, then the wait, then __syncthreads(), then the {mine}",
+    "wait-passed-by": "The wait (cp.async.wait_all, {place}) was passed by, by a thread or in a turn: each thread that "
+    "copies waits, each time, before the __syncthreads() and the {mine}",
     "barrier-behind-wait": "Your wait stands behind the barrier: at {place} the copy arrives, and only a barrier after "
     "that shows it to the other threads. First the wait, then __syncthreads()",
     "wait-for-phase": "Wait for the phase of its mbarrier",

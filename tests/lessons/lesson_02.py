@@ -142,7 +142,9 @@ WRONG_ANSWERS = {
     "02.1": [
         ("no wait", [("wait_all();", ";")], "wait for its own copies, as wait_all does"),
         ("wait before the copy", [("wait_all();", ""), (COPY, "        wait_all();\n" + COPY)],
-         "first the wait, then the barrier"),
+         "the wait comes before the copy"),
+        ("waits for piece 0 only", [("wait_all();", "if (piece == 0) wait_all();")], "not every thread waits"),
+        ("half of the threads wait", [("wait_all();", "if (t < 128) wait_all();")], "not every thread waits"),
         ("barrier before the wait", [
             ("wait_all();  ", "__syncthreads();  "),
             ("__syncthreads();                              // the piece is", "wait_all();  // the piece is")],

@@ -261,6 +261,9 @@ CASES = [
     Mended("commit", COPIED + "$$COMMIT;$ WAIT(0); out[t] = tile[t];"),
     hopper("wait-first", COPIED + "$$ALL_COPIES; __syncthreads();$ out[t] = tile[t]; $ALL_COPIES;$$"),
     hopper("wait-before-barrier", COPIED + "$$ALL_COPIES;$ __syncthreads(); out[t] = tile[t ^ 32]; $ALL_COPIES;$$"),
+    hopper("wait-before-copy", "__shared__ int tile[64];\n$ALL_COPIES;$$\nCOPY(&tile[t], in + t);\n$$ALL_COPIES;$\n"
+           "__syncthreads(); out[t] = tile[t ^ 32];"),
+    hopper("wait-passed-by", COPIED + "\n$if (t < 32)$$ ALL_COPIES;\n__syncthreads(); out[t] = tile[t ^ 32];"),
     Mended("barrier-behind-wait", COPIED + "COMMIT; $__syncthreads(); WAIT(0);$WAIT(0); __syncthreads();$ "
            "out[t] = tile[t ^ 32];"),
     hopper("wait-for-phase", LOADED + "$$wait(&full, 0);$ out[t] = b[t]; wait(&full, 0);"),

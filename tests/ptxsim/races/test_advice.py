@@ -250,6 +250,30 @@ def test_the_part_of_a_message_that_is_missing(body, words):
 
 MEET = "COPY(&tile[t], in + t); __syncthreads();\n"
 ALL = 'asm volatile("cp.async.wait_all;" ::: "memory");'
+HALF_WAIT = "COPY(&tile[t], in + t);\nif (t < 32)\nALL\n__syncthreads();\n"
+TURNS = """
+for (int turn = 0; turn < 4; ++turn) {
+BEFORE
+COPY(&tile[t], in + t);
+THEN
+__syncthreads();
+out[t] = tile[t ^ 32];
+__syncthreads(); }
+""".strip()
+
+
+def turns(before, then):
+    return TURNS.replace("BEFORE", before).replace("THEN", then)
+
+
+AHEAD = """
+COPY(&tile[t], in + t);
+for (int turn = 0; turn < 4; ++turn) {
+if (turn == 0) ALL
+__syncthreads();
+out[t] = tile[64 * (turn % 2) + (t ^ 32)];
+COPY(&tile[64 * ((turn + 1) % 2) + t], in + t); }
+""".strip()
 
 
 @pytest.mark.parametrize(
@@ -266,6 +290,20 @@ ALL = 'asm volatile("cp.async.wait_all;" ::: "memory");'
             "wait_all, line 15) stands behind this read",
         ),
         (MEET + "tile[t ^ 32] = t;\nALL", "wait-behind-barrier", "stands behind the barrier and this write"),
+        (
+            ALL + MEET + "out[t] = tile[t ^ 32];",
+            "wait-before-copy",
+            "stands before the copy",
+        ),
+        (MEET + "if (t < 32) ALL\nout[t] = tile[t ^ 32];", "wait-behind-barrier", "behind"),
+        (
+            HALF_WAIT + "out[t] = tile[t ^ 32];",
+            "wait-passed-by",
+            "line 15) was passed by, by a thread or in a turn",
+        ),
+        (turns("", "if (turn == 0) ALL"), "wait-passed-by", "line 16) was passed by"),
+        (turns("ALL", ""), "wait-before-copy", "line 14) stands before the copy"),
+        (AHEAD, "wait-passed-by", "was passed by"),
         (MEET + "out[t] = tile[t ^ 32];", "no-commit", "No cp.async.commit_group follows"),
     ],
 )
