@@ -26,6 +26,8 @@ MOST_READ = 65 + 3
 """Floats of x, by a block that needs 65; a few may be read twice, at its ends."""
 MOST_N = 200
 """Elements of the first launches of 00.12, in four blocks."""
+MOST_BLOCKS = 400
+"""Of 00.12, far beyond: a small block takes little time."""
 MOST_LOADS = 300
 """Of the warps of two blocks that add by halves: they take 50 to 200. One thread that adds all takes over 500."""
 
@@ -50,12 +52,12 @@ def _smooth(answer: Any) -> None:
     named, place = _reported()
     demand(thread == named, f"the report does not name thread {thread}.", "other-thread")
     demand(element == place, f"the report does not name element {element} of the tile.", "other-element")
-    more = Untried(kernel, threads=64).blocks({2: 1 / 64, "%ctaid.x": 1.0}, -(-MOST_N // 64))
+    more = Untried(kernel, threads=64).blocks({2: 1 / 64, "%ctaid.x": 1.0}, -(-MOST_N // 64), MOST_BLOCKS)
     for n in MOST_N, 128, 1, 65, *(64 * blocks for blocks in more):
         report, y = _smoothed(kernel, n)
         if n <= MOST_N:
             demand_no_hazard(report)
-        text = f"right with up to {MOST_N} elements, and not with {n}: {report}"
+        text = f"right with up to {MOST_N} elements, and not with {n}: {report.brief()}."
         demand(report.ok, text, "many-elements")
         expected = np.append((_ramp(n)[:-1] + _ramp(n)[1:]) / 2, np.float32(-1))
         wrong = f"{(y != expected).sum()} of {n} elements are wrong."

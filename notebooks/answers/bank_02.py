@@ -91,7 +91,7 @@ def _demand_right(
         report, args = given.report(kernel, pieces)
         if not report.ok:
             if pieces > MANY:
-                text = f"right with up to {MANY} pieces, and not with {pieces}: {report}"
+                text = f"right with up to {MANY} pieces, and not with {pieces}: {report.brief()}."
                 raise CheckFailed(text, causes=("many-pieces",))
             cause(report)
             raise CheckFailed(f"with {pieces} pieces: {report}", report.hazards)
@@ -133,7 +133,11 @@ def _two_readers(answer: Any) -> None:
     kernel, line, threads = kernel_and_numbers(answer, "the line", "the number of threads")
     demand(line == _reported(), f"the producer does not wait in line {line}.", "other-line")
     demand(threads == 96, f"not {threads} threads come to that barrier.", "other-number")
-    _demand_right(kernel, READERS, (1,))
+    events = _demand_right(kernel, READERS, (1,))
+    for warp, mine in enumerate(events[1:], start=1):
+        stored = sum(isinstance(event, Store) for event in mine)
+        text = f"the numbers are right, but warp {warp} writes {stored} of the {MANY} results of a consumer."
+        demand(stored == MANY, text, "one-consumer")
 
 
 def _one_ahead(kernel: Any) -> None:

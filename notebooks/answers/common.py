@@ -185,16 +185,21 @@ def check_k_tiles(job: Job, max_steps: int, k_tiles: Sequence[int]) -> Verdict:
     except CheckFailed as error:
         if error.hazards or not error.problem:
             raise
-        if error.problem.K // tile[2] > MOST:
-            raise CheckFailed(str(error), causes=("many-k-tiles",), problem=error.problem) from None
+        if (many := error.problem.K // tile[2]) > MOST:
+            text = f"right with few k-tiles, and not with {many} of them: {_told(error)}"
+            raise CheckFailed(text, causes=("many-k-tiles",), problem=error.problem) from None
         down, right = error.problem.tiles(job.launch)
         if (down, right) not in grids and not (
             down * right > 1 and untried_grids(apart, tile, (1, 1)) and _right_with_one_block(job)
         ):
             raise
-        wrong = "".join(str(error).splitlines()[1:2])
-        text = f"right with few blocks, and not with {down} x {right} of them: {wrong}"
+        text = f"right with few blocks, and not with {down} x {right} of them: {_told(error)}"
         raise CheckFailed(text, causes=("many-blocks",), problem=error.problem) from None
+
+
+def _told(error: CheckFailed) -> str:
+    """What is wrong, without the size of the product."""
+    return "".join(str(error).splitlines()[1:2])
 
 
 def _right_with_one_block(job: Job) -> bool:
@@ -213,11 +218,6 @@ def untried_grids(
     return [*((blocks, 1) for blocks in down), *((1, blocks) for blocks in right)]
 
 
-def for_both_counts(verdict: Verdict, ask: Callable[[Warps, int], None]) -> None:
-    """Ask something of what the warps of a block do with MOST k-tiles, and then with SEVERAL, as `for_each_count`."""
-    for_each_count({MOST: verdict.events, SEVERAL: verdict.several.events}, ask)
-
-
 def for_each_count(warps: Mapping[int, Warps], ask: Callable[[Warps, int], None]) -> None:
     """Ask something of what the warps of a block do with these numbers of k-tiles, some odd and some even. `ask` takes
     one of them, and its k-tiles, and raises what is wrong."""
@@ -232,26 +232,39 @@ def for_each_count(warps: Mapping[int, Warps], ask: Callable[[Warps, int], None]
             raise CheckFailed(text, causes=("other-count-of-k-tiles", *error.causes)) from None
 
 
-def for_every_count(kernel: Any, verdict: Verdict, launch: Launch, ask: Callable[[Warps, int], None]) -> None:
-    """`for_both_counts`, and of one block of as many k-tiles as the kernel, of float32, treats apart."""
-    for_both_counts(verdict, ask)
+def for_every_count(
+    kernel: Any,
+    verdict: Verdict,
+    launch: Launch,
+    ask: Callable[[Warps, int], None],
+    dtype: str = "float32",
+) -> None:
+    """Ask something of what the warps of a block do with MOST k-tiles, and then with SEVERAL, as `for_each_count`; and
+    with as many as the kernel treats apart."""
+    for_each_count({MOST: verdict.events, SEVERAL: verdict.several.events}, ask)
     tile_m, tile_n, tile_k = launch.tile
     far = untried(kernel, tile_k, (SEVERAL, MOST))
     # Of the last turn nothing may be asked: one more has the turn at the constant before it.
     for k_tiles in (*far, *(last + 1 for last in far[-1:])):
-        gemm = Gemm(tile_m, tile_n, k_tiles * tile_k)
+        gemm = Gemm(tile_m, tile_n, k_tiles * tile_k, dtype)
         args = gemm.arguments(*gemm.inputs)
+        warps = simulate(kernel, (1, 1), launch.block, args, launch.shared_mem).events
         try:
-            ask(simulate(kernel, (1, 1), launch.block, args, launch.shared_mem).events, k_tiles)
+            if _all_recorded(warps):
+                ask(warps, k_tiles)
         except CheckFailed as error:
             text = f"with {MOST} k-tiles all is as asked, and with {k_tiles} not: {error}"
             raise CheckFailed(text, causes=("many-k-tiles", *error.causes)) from None
 
 
-def _demand_own_tile(events: list[list[Event]], launch: Launch, dtype: str) -> None:
-    """A block stores its own tile of C, and no more. Of a warp with so many events that the last ones are not recorded
-    nothing is known."""
-    if any(len(mine) >= MOST_EVENTS for mine in events):
+def _all_recorded(warps: Warps) -> bool:
+    """Whether all that the warps did is known: of many events the last ones are not recorded."""
+    return all(len(mine) < MOST_EVENTS for mine in warps)
+
+
+def _demand_own_tile(events: Warps, launch: Launch, dtype: str) -> None:
+    """A block stores its own tile of C, and no more, as far as that is known."""
+    if not _all_recorded(events):
         return
     stored = sum(event.bytes for mine in events for event in mine if isinstance(event, Store | BulkStore))
     tile = launch.tile[0] * launch.tile[1] * np.dtype(dtype).itemsize
@@ -278,7 +291,8 @@ def demand_parts(
     says of it what it `does`."""
     bytes_of = [sum(event.bytes for event in mine if isinstance(event, kind)) for mine in events]
     idle = min(range(len(bytes_of)), key=bytes_of.__getitem__)
-    text = f"the numbers are right, but warp {idle} {does} {bytes_of[idle]:.0f} of {sum(bytes_of):.0f} bytes."
+    of_all = f" of {sum(bytes_of):.0f}" * _all_recorded(events)
+    text = f"the numbers are right, but warp {idle} {does} {bytes_of[idle]:.0f}{of_all} bytes."
     demand(bytes_of[idle] * len(bytes_of) >= share * sum(bytes_of), text, "other-share")
 
 

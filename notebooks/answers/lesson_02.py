@@ -27,7 +27,7 @@ from .common import (
     demand_parts,
     demand_whole_sectors,
     fail,
-    for_both_counts,
+    for_every_count,
 )
 from .loads import touched_before_math
 
@@ -37,6 +37,8 @@ ROLES = Launch((64, 64, 8), 96)
 LATE = AHEAD.but(shared_mem=8192)
 K_TILES = 12  # in a launch that is looked at for copies on their way
 MOST_STEPS = 200_000  # of one block: many times what it takes
+MOST_BARRIERS = 4
+"""For a piece of 02.1, which needs two: one more for each of them does no harm."""
 
 
 def _pieces(kernel: Any) -> None:
@@ -70,6 +72,9 @@ def _pieces(kernel: Any) -> None:
         "nobody-shares",
     )
     demand_whole_sectors(report)
+    comes = report.counters.total.barriers / (PIECES * len(report.events))  # a warp, for each piece
+    text = f"the numbers are right, but a thread comes to {comes:.0f} barriers for each piece; 2 are enough."
+    demand(comes <= MOST_BARRIERS, text, "many-barriers")
 
 
 def _one_ahead(kernel: Any) -> None:
@@ -125,7 +130,7 @@ def _two_roles(kernel: Any) -> None:
             f"the product is right, but at barrier {both[0]} both sides wait for each other.",
             causes=("both-wait",),
         )
-    for_both_counts(verdict, _demand_other_slot_filled)
+    for_every_count(kernel, verdict, ROLES, _demand_other_slot_filled)
 
 
 def _demand_other_slot_filled(events: list[list[Event]], k_tiles: int) -> None:

@@ -15,7 +15,7 @@ from cupy_or_sim.simulate import simulate
 from ptxsim import CompileError, Report
 from ptxsim.observe.events import Barrier, Copy, Event, Work, in_flight
 
-from .common import MOST_STEPS, checked, demand, fail, for_both_counts, results_of
+from .common import MOST_STEPS, checked, demand, fail, for_every_count, results_of
 from .untried import untried_constants
 
 SLOT = (128 + 64) * 32 * 2
@@ -35,11 +35,15 @@ LONG = 17
 Warps = list[list[Event]]
 
 
+def _launch(stages: int) -> Launch:
+    return Launch((128, 64, 32), 64, stages * SLOT)
+
+
 def _ring(answer: Any, stages: int) -> tuple[Any, Verdict]:
     """The kernel, a right ring of so many slots, and the verdict on what the lessons' check tries. What a loop did
     before it was found endless is no finding."""
     try:
-        return checked(answer, Launch((128, 64, 32), 64, stages * SLOT), "float16", ONE_BLOCK)
+        return checked(answer, _launch(stages), "float16", ONE_BLOCK)
     except CheckFailed as error:
         endless = tuple(hazard for hazard in error.hazards if hazard.kind == "step-limit")
         if endless:
@@ -141,8 +145,12 @@ def _demand_full_hands(warps: Warps) -> None:
 
 def _four_slots(answer: Any) -> None:
     """A right ring of four slots that has three k-tiles on their way: one that waits for more is right and slower."""
-    _, verdict = _counted_ring(answer, 4)
-    for_both_counts(verdict, lambda warps, k_tiles: _demand_asked_for(warps, 4, k_tiles, ahead=3))
+    kernel, verdict = _counted_ring(answer, 4)
+
+    def ask(warps: Warps, k_tiles: int) -> None:
+        _demand_asked_for(warps, 4, k_tiles, ahead=3)
+
+    for_every_count(kernel, verdict, _launch(4), ask, "float16")
 
 
 def _for_every_length(answer: Any, stages: int) -> Iterator[tuple[int, int, Warps]]:
@@ -207,7 +215,7 @@ def _printed(answer: Any) -> None:
     """A right ring of three slots in which the next k-tile has been copied, or is on its way, before one is
     multiplied; it does not fit into two."""
     kernel, verdict = _ring(answer, 3)
-    for_both_counts(verdict, _demand_another_slot_filled)
+    for_every_count(kernel, verdict, _launch(3), _demand_another_slot_filled, "float16")
     _, in_two = _one_block(kernel, 2, 4)
     demand(not in_two.ok, "the product is right, and no k-tile ever lies in the third slot.", "two-slots")
 

@@ -185,6 +185,10 @@ WRONG_ANSWERS = {
             (COPY, "        *(float4*)&tile[4 * t] = *(const float4*)&in[1024 * piece + 4 * t];\n")],
          "is about copy_async"),
         ("endless loop", [("i += 256", "i += 0")], "a loop does not end"),
+        ("a barrier behind each float", [
+            ("            out[1024 * piece + i] = tile[1023 - i];",
+             "        { out[1024 * piece + i] = tile[1023 - i]; __syncthreads(); }")],
+         "A barrier for each of them is enough"),
     ],
     "02.2": [
         ("load after the math", [(MULTIPLY, ""), ("        if (k_tile + 1", MULTIPLY + "        if (k_tile + 1")],
@@ -210,6 +214,8 @@ WRONG_ANSWERS = {
         ("another place of the tile", [("&As[j][i] = next_a", "&As[j][(i + 4) % TM] = next_a")], "which place of it"),
         ("math with swapped places", [("As, Bs, i, 4 * j)", "As, Bs, 4 * j, i)")], "in which turn is it multiplied"),
         ("one k-tile too few", [("k_tile + 1 < K / TK)", "k_tile + 2 < K / TK)")], "in which turn is it multiplied"),
+        ("nothing new behind turn 39", [("k_tile + 1 < K / TK)", "k_tile + 1 < K / TK && k_tile < 40)")],
+         "right with few k-tiles, and not with"),
         ("waits for the next one before the math", [
             (MULTIPLY, "        if (next_a.x != next_a.x || next_b.x != next_b.x) __trap();\n" + MULTIPLY)],
          "whose value nobody touches"),
