@@ -13,7 +13,9 @@ from .cells import counted
 LIMITS = {"copy": (50, 5000), "math": (100, 5000), "stages": (1, 5), "blocks": (1, 4)}
 """What `pipeline` takes, and its sliders reach: cycles, cycles, slots of a block, blocks on an SM."""
 K_TILES = 512
-"""Of each block, for the speed-up: K = 4096 in k-tiles of 8."""
+"""Of each block: K = 4096 in k-tiles of 8."""
+SPAN = 480
+"""Of these, the last ones that the speed-up is counted over: whole rounds of 1 to 5 slots, when all are at work."""
 
 
 def schedule(copy: int, math: int, stages: int, blocks: int, k_tiles: int) -> list[tuple]:
@@ -57,8 +59,9 @@ class Pipeline:
     blocks: int
 
     def __repr__(self) -> str:
-        k_tiles = K_TILES * self.blocks
-        cycles = schedule(**asdict(self), k_tiles=K_TILES)[-1][3] + self.math
+        turns = schedule(**asdict(self), k_tiles=K_TILES)
+        begins = [begin for block, _, _, begin in turns if block == 0]
+        cycles, k_tiles = begins[-1] - begins[-1 - SPAN], SPAN * self.blocks
         gain = _rounded(100 * k_tiles * (self.copy + self.math), cycles)
         busy = _rounded(100 * k_tiles * self.math, cycles)
         stages, blocks = counted(self.stages, "stage"), counted(self.blocks, "block")

@@ -1,6 +1,6 @@
 (figure, start, limits, head, pattern, layers) => {
     // The same model, the same sentence and the same picture as in explore.py and explore_chart.py, line by line.
-    const K_TILES = 512, LEFT = 1600, LANE = 18, WINDOW = 4, NARROW = 250;
+    const K_TILES = 512, SPAN = 480, LEFT = 1600, LANE = 18, WINDOW = 4, NARROW = 250;
 
     function schedule({copy, math, stages, blocks}, kTiles) {
         const issued = Array.from({length: blocks}, () => Array(Math.max(stages - 1, 1)).fill(0));
@@ -23,11 +23,12 @@
     const count = (number, thing) => `${number} ${thing}${number > 1 ? "s" : ""}`;
 
     function words({copy, math, stages, blocks}, turns) {
-        const cycles = turns.at(-1)[3] + math;
-        const gain = (rounded(100 * turns.length * (copy + math), cycles) / 100).toFixed(2);
+        const begins = turns.filter(([block]) => block === 0).map(turn => turn[3]);
+        const cycles = begins.at(-1) - begins.at(-1 - SPAN), kTiles = SPAN * blocks;
+        const gain = (rounded(100 * kTiles * (copy + math), cycles) / 100).toFixed(2);
         return `Model: copy ${copy}, math ${math}, ${count(stages, "stage")}, ${count(blocks, "block")}. ` +
-            `A k-tile every ${rounded(cycles, turns.length)}: ${gain} times as fast as one stage and one block. ` +
-            `Math ${rounded(100 * turns.length * math, cycles)} % of the time.`;
+            `A k-tile every ${rounded(cycles, kTiles)}: ${gain} times as fast as one stage and one block. ` +
+            `Math ${rounded(100 * kTiles * math, cycles)} % of the time.`;
     }
 
     function svg({copy, math, stages, blocks}, turns, name) {

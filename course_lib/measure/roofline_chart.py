@@ -95,7 +95,7 @@ def _write_labels(axes: style.Axes, rows: list[Speed], x: float, roof: float) ->
     heights = [min(height, top - GAP * (len(rows) - number - 0.2)) for number, height in enumerate(heights)]
     for row, height in zip(ordered, heights):
         axes.annotate(
-            f"{row.label}  {row.tflops:.0f}", (row.intensity, row.tflops), (x, np.exp(low + height * (high - low))),
+            f"{row.label}: {row.tflops:.1f}", (row.intensity, row.tflops), (x, np.exp(low + height * (high - low))),
             va="center", fontsize=8, bbox=style.BESIDE["bbox"],
             arrowprops={"arrowstyle": "-", "linewidth": 0.5, "color": style.TEXT, "relpos": (0, 0.5), "shrinkB": 3},
         )  # fmt: skip

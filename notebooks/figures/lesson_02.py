@@ -14,7 +14,7 @@ QUESTIONS = (
     "where does it wait, while the old one is still read?",
     "who may fill its place again?",
 )
-"""Of a copy that runs behind math: at its end, all along, and at its begin."""
+"""Of loads that run behind math: at the end of one, all along the next, and at the begin of the one behind it."""
 
 
 def _bar(axes, row: float, begin: float, length: float, look: tuple[str, str], text: str = "") -> None:
@@ -44,9 +44,10 @@ def turn(in_turn: Timeline) -> style.Drawing:
     _bar(axes, 2.3, 0, load, COPY, "load 0")
     end, ahead = TURNS * whole, load + (TURNS - 1) * least + math
     axes.annotate("", (ahead, 1.15), (end, 0.42), arrowprops={"arrowstyle": "->", "color": style.VERMILLION})
-    text = f"in a long loop\n{whole / least:.2f} times as fast"
-    style.label(axes, 0.8 * end, 1.4, text, ha="left")
-    places = (load + load, load + 0.5 * load, load)  # of load 1: its end, its middle, its begin
+    here, far = f"{end / ahead:.2f} times as fast", f"in a long loop {whole / least:.2f} times"
+    style.label(axes, 0.8 * end, 1.4, f"{here},\n{far}", ha="left")
+    # of load 0 the end, of load 1 the middle, of load 2 the begin
+    places = (load, load + 0.5 * load, load + least)
     for number, (at, question) in enumerate(zip(places, QUESTIONS), 1):
         ring = {"boxstyle": "circle", "facecolor": style.FACE, "edgecolor": style.TEXT, "pad": 0.2}
         style.label(axes, at, 2.72, number, bbox=ring)
@@ -60,8 +61,8 @@ def turn(in_turn: Timeline) -> style.Drawing:
     return figure, (
         f"In turn, {in_turn.origin}: for {load:,} of {whole:,} cycles a k-tile is loaded and nobody multiplies, then "
         f"{math:,} cycles of math, {TURNS} times over. Below, the next one on its way: each load but the first runs "
-        f"behind the math before it, and the math has no gap; in a long loop {whole / least:.2f} times as "
-        f"fast. Three questions at a load that runs behind math: {'; '.join(QUESTIONS)}"
+        f"behind the math before it, and the math has no gap: {here}, {far}. Three questions, at the end of load 0, "
+        f"along load 1 and at the begin of load 2: {'; '.join(QUESTIONS)}"
     )
 
 

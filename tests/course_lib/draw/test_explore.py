@@ -71,7 +71,7 @@ def test_the_loop_of_the_model_breaks_no_rule(setting):
 
 def test_the_text_form_says_the_result():
     assert repr(pipeline(copy=969, math=1480, stages=2)) == (
-        "Model: copy 969, math 1480, 2 stages, 1 block. A k-tile every 1482: 1.65 times as fast as one stage and one "
+        "Model: copy 969, math 1480, 2 stages, 1 block. A k-tile every 1480: 1.65 times as fast as one stage and one "
         "block. Math 100 % of the time."
     )
     assert "1.00 times" in repr(pipeline(copy=969, math=1480)) and "Math 60 %" in repr(pipeline(969, 1480))

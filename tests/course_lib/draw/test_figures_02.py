@@ -22,7 +22,8 @@ def test_a_turn_is_load_and_math():
         for number in re.search(r"for ([\d,]+) of ([\d,]+) cycles .* then ([\d,]+) cycles", words).groups()
     )
     assert load + math == turn == trace.turn
-    assert f"in a long loop {turn / max(load, math):.2f} times as fast" in words
+    assert f"in a long loop {turn / max(load, math):.2f} times." in words
+    assert f"{3 * turn / (load + 3 * math):.2f} times as fast" in words
 
 
 def test_a_turn_without_a_record_says_so():
