@@ -5,6 +5,7 @@ from dataclasses import replace
 from importlib import import_module
 from types import ModuleType
 
+from ..compiler.cache import ToolMissing
 from ..front.kernel import Kernel, from_ptx
 from ..gpus import Gpu
 
@@ -12,7 +13,7 @@ Declared = tuple[str, bool]
 """A parameter's name, as messages tell it, and whether it is a pointer."""
 
 
-class CompilerMissing(ImportError):
+class CompilerMissing(ToolMissing):
     """The compiler of a kernel in Python is not installed here; the message says what to do."""
 
 
