@@ -125,15 +125,15 @@ def launch_bound(
     shared_mem: int = 0,
     budget: Budget | None = None,
     flags: Flags = PLAIN,
-    watch: Callable[[LaunchState, int], None] | None = None,
+    watch: Callable[[LaunchState, int, int], None] | None = None,
     counted: bool = True,
     gpu: Gpu = H100,
     registers: Callable[[], int] | None = None,
 ) -> Report:
-    """The same with parameters that are bytes already, and with dimensions that were checked. `watch(state, blocks)`
-    hears before each batch of blocks how many have ended; an Ended that it raises ends the launch. Without `counted`
-    the report has no counters and no events, and comes sooner. `registers` of a thread on that GPU, if somebody knows
-    better than NVRTC."""
+    """The same with parameters that are bytes already, and with dimensions that were checked. `watch(state, done,
+    together)` hears before each batch of blocks how many have ended, and how many begin now; an Ended that it raises
+    ends the launch. Without `counted` the report has no counters and no events, and comes sooner. `registers` of a
+    thread on that GPU, if somebody knows better than NVRTC."""
     budget = budget or Budget(None)
     blocks = math.prod(grid)
     space = _room(kernel, blocks, block, shared_mem, flags.cooperative, gpu, registers)
@@ -293,9 +293,10 @@ def _run(state: LaunchState, blocks: int, batch: int, watch: Callable | None = N
     with np.errstate(all="ignore"):
         try:
             for first in range(0, blocks, batch):
+                together = min(batch, blocks - first)
                 if watch:
-                    watch(state, first)
-                machine = Machine(state, first, min(batch, blocks - first))
+                    watch(state, first, together)
+                machine = Machine(state, first, together)
                 if machine.recorder.on:
                     events = machine.recorder.events
                 machine.run()

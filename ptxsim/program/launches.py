@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from time import monotonic
 
@@ -15,7 +17,6 @@ from ..front.occupancy import occupancy, room
 from ..front.report import Report
 from ..gpus import REGISTERS, SHARED_BY_DEFAULT, WARP
 from ..ground.memory import Buffer, Bytes, Seen, in_bytes
-from ..ground.work import PATIENCE, SECONDS, Budget
 from ..machine.launched import Flags
 from ..observe.counters import Counters
 from ..races.hazards import FATAL, HazardLog
@@ -26,6 +27,7 @@ from .assembler import registers_of
 from .context import Context, Stopped
 from .modules import Function
 from .progress import Progress, TooLong
+from .report import place_of
 from .sites import mark
 from .wire import Answer
 
@@ -34,8 +36,8 @@ DYNAMIC_SHARED = 8
 NULL = 4096
 """What lies below is taken for a null pointer."""
 NOTHING = Bytes(np.zeros(0, np.uint8))
-STILL = 120
-"""Seconds in which a launch with a longer limit must get on (ground/work.py). Below that the limit alone counts."""
+FEW = 3
+"""Of launches that are alike, where most are left out, so many run; then the fourth does, the eighth and so on."""
 MOST_GONE = 64
 """Allocations that were freed, and that a launch still knows."""
 
@@ -48,11 +50,15 @@ def _three(numbers: Sequence[int], first: int) -> Three:
 
 
 class Launches:
-    """Answers to what a program asks about its kernels. `seed`: of the order of the warps."""
+    """Answers to what a program asks about its kernels. `seed`: of the order of the warps. `once`: of launches that are
+    alike, most are left out."""
 
-    def __init__(self, context: Context, progress: Progress, seed: int | None = None) -> None:
-        self.context, self.progress, self.seed = context, progress, seed
+    def __init__(
+        self, context: Context, progress: Progress, seed: int | None = None, once: bool = False
+    ) -> None:
+        self.context, self.progress, self.seed, self.once = context, progress, seed, once
         self.functions: list[Function] = []
+        self.alike: Counter[tuple] = Counter()
 
     def add(self, function: Function) -> int:
         """Its number."""
@@ -85,6 +91,9 @@ class Launches:
                 f"the launch of {function.name} at {mark(site)} has {threads:,} threads; the simulator takes at most "
                 f"{MAX_SIMULATED:,}, because more would run for hours. Run the program on a smaller problem"
             )
+        if self.once and self._seen((number, *numbers[:11]), function, data):
+            self.context.findings.leave_out(function.name)
+            return Answer()
         kernel = function.in_clusters(cluster)
         orders = self.context.orders
         work = orders.begin(stream, f"the launch of {function.name}", site)
@@ -95,6 +104,19 @@ class Launches:
                 orders.seen(work, allocation, buffer.seen)
         self.context.lost = next((errors.of_fatal(h.kind) for h in report.hazards if h.kind in FATAL), 0)
         return Answer(self.context.lost, (), report.output.encode())
+
+    def _seen(self, how: tuple[int, ...], function: Function, data: bytes) -> bool:
+        """Whether a launch is alike enough ones before: of the same size, with arguments at the same places. What its
+        numbers are does not count."""
+        kernel, params = self._kernel(function), np.frombuffer(data, np.uint8)
+        places = tuple(
+            _address(kernel, number, params) if param.size <= 8 else data[param.offset :][: param.size]
+            for number, param in enumerate(kernel.params)
+            if param.size > 8 or _is_pointer(kernel, number)
+        )
+        self.alike[how, places] += 1
+        times = self.alike[how, places]
+        return times > FEW and times.bit_count() > 1
 
     def function_attributes(self, number: int) -> Answer:
         function = self.functions[number]
@@ -190,13 +212,14 @@ class Launches:
         cooperative: bool,
         site: int,
     ) -> Report:
-        began, told = monotonic(), self.context.findings.launched
-        progress = self.progress.of(function.name, grid[0] * grid[1] * grid[2])
-        limit = self.progress.limit
-        budget = Budget(None, limit * PATIENCE / SECONDS, min(limit, STILL))
+        began, progress = monotonic(), self.progress.of(function.name, grid[0] * grid[1] * grid[2])
+
+        def tell(report: Report) -> None:
+            self.context.findings.launched(report, function.source_file, monotonic() - began, site)
+
         try:
             report = launch_bound(
-                *(kernel, grid, block, bound, shared, budget),
+                *(kernel, grid, block, bound, shared, progress.budget()),
                 flags=Flags(self.seed, cooperative),
                 watch=progress.watch,
                 counted=False,
@@ -207,10 +230,13 @@ class Launches:
             raise Stopped(str(reason)) from None
         except (KeyboardInterrupt, TooLong):
             log = progress.state.log if progress.state else HazardLog()
-            so_far = Report(kernel, grid, block, log.sorted(), Counters(()).table(), [], notes=log.notes)
-            told(so_far, function.source_file, monotonic() - began, site)
+            tell(Report(kernel, grid, block, log.sorted(), Counters(()).table(), [], notes=log.notes))
             raise
-        told(report, function.source_file, monotonic() - began, site)
+        if endless := progress.endless(report):
+            tell(replace(report, hazards=tuple(each for each in report.hazards if each is not endless)))
+            raise TooLong(progress.too_long(place_of(kernel, function.source_file, endless)))
+        tell(report)
+        self.progress.ended(function.name, monotonic() - began)
         return report
 
     def _bound(
@@ -247,7 +273,7 @@ class Launches:
         """The memory that a parameter points to; it joins `known`, or `host`. () for none, or a variable of the
         module."""
         declared = kernel.declared[number] if number < len(kernel.declared) else None
-        address = _address(kernel, number, params) if declared is None or declared[1] else 0
+        address = _address(kernel, number, params) if _is_pointer(kernel, number) else 0
         name, size = declared[0] if declared else f"argument {number}", function.element_bytes(number)
         found = self.context.arena.near(address)
         if found and found.address in own:
@@ -260,6 +286,11 @@ class Launches:
             return ()
         host.append(Buffer(address, NOTHING, name, size, lost="host-memory"))
         return (host[-1],)
+
+
+def _is_pointer(kernel: Kernel, number: int) -> bool:
+    """Whether a parameter is one, or may be."""
+    return number >= len(kernel.declared) or kernel.declared[number][1]
 
 
 def _address(kernel: Kernel, number: int, params: np.ndarray) -> int:

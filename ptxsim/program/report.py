@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 
@@ -17,7 +17,7 @@ CLEAN, HAZARDS, FAILED = range(3)
 """What the command ends with."""
 UNDECIDED = ("step-limit", "unsupported-instruction")
 """Kinds that say that a kernel could not be run, and not that it is wrong."""
-MOST_LEAKS, MOST_REFUSED = 5, 20
+MOST_LEAKS, MOST_REFUSED, MOST_LEFT_OUT = 5, 20, 5
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,8 @@ class Leak:
 @dataclass(frozen=True)
 class ProgramReport:
     """`hazards`: most serious first. `conflicts`: between streams. `refused`: calls that CUDA refuses. `stopped`: why
-    the program could not run to its end; "" if it did. `returned`: its own exit status."""
+    the program could not run to its end; "" if it did. `returned`: its own exit status. `left_out`:
+    launches that did not run, because they were like others."""
 
     program: str
     hazards: tuple[Finding, ...] = ()
@@ -120,6 +121,7 @@ class ProgramReport:
     stopped: str = ""
     returned: int = 0
     seconds: float = 0.0
+    left_out: int = 0
 
     @property
     def ok(self) -> bool:
@@ -160,6 +162,7 @@ class ProgramReport:
         blocks = sum(launch.blocks for launch in self.launches)
         return (
             f"{_count(len(self.launches), 'launch', 'es')} of {_count(kernels, 'kernel')}, {_count(blocks, 'block')}"
+            + f", {_count(self.left_out, 'launch', 'es')} left out" * bool(self.left_out)
             if self.launches
             else "no kernel was launched"
         )
@@ -198,6 +201,7 @@ class ProgramReport:
             "refused": [asdict(each) for each in self.refused],
             "leaks": [asdict(each) for each in self.leaks],
             "launches": [asdict(each) for each in self.launches],
+            "left_out": self.left_out,
             "notes": list(self.notes),
         }
         return json.dumps(known, indent=1)
@@ -213,6 +217,7 @@ class Findings:
         self.refusals: dict[tuple[str, str, str, int], int] = {}
         self.conflicts: dict[tuple, tuple[Race, int]] = {}
         self.notes: dict[str, None] = {}
+        self.left_out: Counter[str] = Counter()
         self._hazards: dict[tuple, Finding] = {}
 
     def launched(self, report: Report, file: str, seconds: float, site: int) -> None:
@@ -229,7 +234,7 @@ class Findings:
                     old, hazard=replace(old.hazard, count=count), launches=old.launches + 1
                 )
             else:
-                place = _place(kernel, file, hazard)
+                place = place_of(kernel, file, hazard)
                 self._hazards[key] = Finding(hazard, place, tuple(reversed(report.quote(hazard))), launch)
 
     def refuse(self, call: str, error: str, why: str, site: int) -> None:
@@ -244,6 +249,9 @@ class Findings:
     def note(self, text: str) -> None:
         """Each once."""
         self.notes[text] = None
+
+    def leave_out(self, kernel: str) -> None:
+        self.left_out[kernel] += 1
 
     def report(
         self, leaks: Iterable[tuple[int, int]], stopped: str, returned: int, seconds: float
@@ -272,14 +280,27 @@ class Findings:
             ),
             tuple(Leak(size, of(site)) for size, site in leaks),
             tuple(launches),
-            tuple(map(words, self.notes)),
+            (*map(words, self.notes), *self._of_left_out()),
             words(stopped),
             returned,
             seconds,
+            self.left_out.total(),
         )
 
+    def _of_left_out(self) -> list[str]:
+        if not self.left_out:
+            return []
+        each = ", ".join(
+            f"{times:,} of {kernel}" for kernel, times in self.left_out.most_common(MOST_LEFT_OUT)
+        )
+        more = ", ..." * (len(self.left_out) > MOST_LEFT_OUT)
+        count = _count(self.left_out.total(), "launch", "es")
+        return [
+            f"{count} like others before left out ({each}{more}): what the program computed may not be right"
+        ]
 
-def _place(kernel: Kernel, file: str, hazard: Hazard) -> str:
+
+def place_of(kernel: Kernel, file: str, hazard: Hazard) -> str:
     """`src/bad.cu:12`."""
     if hazard.line:
         return f"{near(file)}:{hazard.call_line or hazard.line}"
@@ -292,11 +313,7 @@ def _place(kernel: Kernel, file: str, hazard: Hazard) -> str:
 
 def _typed(message: str) -> str:
     """What the library says, in words of this command."""
-    return re.sub(
-        r"then simulate a smaller size, or give a larger max_steps=\.\.\.",
-        "then run the program on a smaller problem, or give --limit SECONDS",
-        message,
-    ).replace("shared_mem=..., in bytes", "the third number in <<<...>>>")
+    return message.replace("shared_mem=..., in bytes", "the third number in <<<...>>>")
 
 
 def _as_json(finding: Finding) -> dict:

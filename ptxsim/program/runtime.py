@@ -25,13 +25,18 @@ from .wire import Answer, Question
 
 
 class Runtime:
-    """Of one program. `options`: -I and -D, as it was compiled with."""
+    """Of one program. `options`: -I and -D, as it was compiled with. `seed`, `once`: as Launches has them."""
 
     def __init__(
-        self, context: Context, progress: Progress, options: Sequence[str] = (), seed: int | None = None
+        self,
+        context: Context,
+        progress: Progress,
+        options: Sequence[str] = (),
+        seed: int | None = None,
+        once: bool = False,
     ) -> None:
         self.context, self.options = context, tuple(options)
-        self.memory, self.launches = Memory(context), Launches(context, progress, seed)
+        self.memory, self.launches = Memory(context), Launches(context, progress, seed, once)
         self.modules: list[Module] = []
         self.linked: list[Module] = []  # those that share functions and variables
         self.symbols: dict[int, tuple[Module, str]] = {}

@@ -12,6 +12,7 @@ from ptxsim.program import fatbin, launches, wire
 from ptxsim.program.arena import BASE, DEVICE, GAP, HOST, MANAGED, SIZE
 from ptxsim.program.context import Stopped
 from ptxsim.program.fatbin import NoPtx, ptx_in
+from ptxsim.program.progress import STILL
 from tests.ptxsim.program.harness import PTX, Program, fat_binary
 
 ON_THE_STACK = 0x7FFF_0000_1000
@@ -319,7 +320,7 @@ def test_a_launch_counts_nothing_that_nobody_asks_for(monkeypatch, program):
     assert reports[0].counters.total == Counts() and not any(reports[0].events)
 
 
-@pytest.mark.parametrize(("limit", "still"), [(60, 60), (600, launches.STILL)])
+@pytest.mark.parametrize(("limit", "still"), [(60, 60), (600, STILL)])
 def test_a_launch_that_does_not_seem_to_get_on_may_take_its_limit(monkeypatch, program, limit, still):
     """Such as eight million atomics on ten words, which touch no new memory."""
     given = []
@@ -344,3 +345,29 @@ def test_questions_and_answers():
         )
         theirs.close()
         assert wire.receive(ours) is None
+
+
+def test_of_launches_that_are_alike_few_run():
+    """Numbers may differ; sizes and arrays may not."""
+    program = Program(once=True)
+    one, two = program.filled(4096), program.filled(4096)
+    for count in range(20):
+        assert program.launch(one, two, count).error == 0
+    program.launch(two, one, 1)
+    program.launch(one, two, 1, block=32)
+    report = program.findings.report([], "", 0, 0)
+    assert (len(report.launches), report.left_out) == (6 + 2, 14)
+    assert report.ran().endswith("8 launches of 1 kernel, 8 blocks, 14 launches left out")
+    assert report.notes == (
+        "14 launches like others before left out (14 of copy): what the program computed may not be right",
+    )
+    assert '"left_out": 14' in report.json()
+
+
+def test_without_that_all_run():
+    program = Program()
+    one, two = program.filled(4096), program.filled(4096)
+    for count in range(20):
+        program.launch(one, two, count)
+    report = program.findings.report([], "", 0, 0)
+    assert (len(report.launches), report.left_out, report.notes) == (20, 0, ())
