@@ -139,7 +139,18 @@ def build(wanted: Build, folder: Path) -> Built:
     done = subprocess.run(command, capture_output=True, errors="surrogateescape", check=False)
     if done.returncode:
         raise BuildError(_why_not_linked(done.stderr))
-    return Built(program, library.parent, _of_names(made, tools, wanted))
+    return Built(program, library.parent, (*_of_clocks(wants), *_of_names(made, tools, wanted)))
+
+
+CLOCKS = re.compile(
+    r"(cudaEventElapsedTime\w*|gettimeofday|clock(_gettime)?|ftime|omp_get_wtime|_ZNSt6chrono3_V2\d+\w+_clock3nowEv)$"
+)
+"""What a program takes times with. (`time` is mostly asked for a beginning of random numbers.)"""
+
+
+def _of_clocks(wants: set[str]) -> list[str]:
+    timed = any(map(CLOCKS.match, wants))
+    return ["times that the program measures are the simulator's, no GPU's"] * timed
 
 
 def _of_names(made: Sequence[Object], tools: Toolkit, wanted: Build) -> tuple[str, ...]:
@@ -423,6 +434,8 @@ def _why_not_compiled(said: str, wanted: Build, version: int) -> str:
             return f"{said.rstrip()}\n{closed(library)}. (A program that only includes {name} needs its folder: -I)"
     if header:
         return f"{said.rstrip()}\n{name} is in none of the folders of headers: give its folder with -I"
+    if "kernel launch from __device__ or __global__ functions requires" in said:
+        return f"{said.rstrip()}\nLaunches by kernels are not simulated: let the host launch it"
     if needed := _arch_needed(said):
         return f"{needed}, and this is compiled for {wanted.arch}"
     if "Unsupported gpu architecture" in said or "is not defined for option 'gpu-" in said:

@@ -722,6 +722,8 @@ class _Linker:
             raise UnsupportedInstruction(
                 f"calls through function pointers or virtual functions are not simulated (line {item.where.line})"
             )
+        if callee.startswith("__cudaCDP2"):
+            raise UnsupportedInstruction(f"launches by kernels are not simulated (line {item.where.line})")
         if function is None or function.scope is None:
             raise UnsupportedInstruction(
                 f"call of {callee}: the simulator has no such device function (line {item.where.line})"

@@ -47,6 +47,10 @@ WGMMA = """__global__ void f() {
     asm volatile("wgmma.fence.sync.aligned; wgmma.commit_group.sync.aligned; setmaxnreg.dec.sync.aligned.u32 40;");
 }
 """
+LAUNCHES = """__global__ void child() {}
+__global__ void parent() { child<<<1, 1>>>(); }
+int main() { parent<<<1, 1>>>(); }
+"""
 NO_PTX = '__global__ void g() { asm volatile("wgmna;"); }\n'
 CASES = [
     Case("built", '#include "nowhere.h"\nint main() {}', "nowhere.h is in none of the folders of headers: give"),
@@ -59,6 +63,8 @@ CASES = [
     Case("built", "int main() {}", "nvcc cannot compile for compute_76: give another --arch", typed="--arch 76"),
     Case("built", WGMMA, "wgmma and setmaxnreg need --arch 90a, and this is compiled for 90\n"),
     Case("built", WGMMA + NO_PTX, "Not a name of any known instruction: 'wgmna'"),
+    Case("built", LAUNCHES, "Launches by kernels are not simulated: let the host launch it"),
+    Case("run", LAUNCHES, "neither are kernels that launch kernels (line 2)", typed="--option=-rdc=true"),
     Case("linked", KERNEL, "no file has a main: give all files of the program\n"),
     Case("linked", "void other(); int main() { other(); }", "no file has other(): give all files of the program"),
     Case("closed", KERNEL + CUBLAS, "s: no hazard found", 0, "-D CALLS=2"),
@@ -72,7 +78,8 @@ CASES = [
          "note: the program forks", 1),
     Case("run", "__global__ void f() { __trap(); }\nint main() { f<<<1, 1>>>(); }", "program.cu:1: trap", 1),
     Case("run", LOOP + "int main() { " + MANAGED + "f<<<1, 1>>>(x, 1L << 40); cudaFree(x); }",
-         "or give --limit SECONDS", 2, "--limit 1"),
+         "s: f has not ended after 1 s, and is at program.cu:1: it needs more, or a loop goes on for ever. Run the "
+         "program on a smaller problem, or give --limit SECONDS\n", 2, "--limit 1"),
 ]  # fmt: skip
 
 
@@ -91,6 +98,25 @@ def test_the_report_begins_a_line_of_its_own(nvcc, tmp_path):
     typed = [sys.executable, "-m", "ptxsim", "run", "program.cu"]
     ran = subprocess.run(typed, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert ran.stdout.startswith("no end\nprogram.cu: "), ran.stdout
+
+
+TIMED = """#include <chrono>
+#include <cstdio>
+__global__ void f() {}
+int main() {
+    auto begun = std::chrono::steady_clock::now();
+    f<<<1, 1>>>();
+    printf("%g s", std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
+}
+"""
+
+
+def test_times_that_a_program_prints_are_named_once(nvcc, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "program.cu").write_text(TIMED)
+    assert main(["run", "program.cu"]) == 0
+    note = "note: times that the program measures are the simulator's, no GPU's\n"
+    assert capfd.readouterr().err.count(note) == 1
 
 
 def test_the_samples_header_knows_that_cublas_is_there(nvcc, tmp_path, monkeypatch, capfd):
