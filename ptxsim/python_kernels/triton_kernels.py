@@ -18,8 +18,13 @@ from ..front.report import Report
 from ..gpus import H100, WARP, Gpu, find_gpu
 from .compilers import Declared, capability, compiler, named
 
-TYPES = {"b": "i1", "i": "i{bits}", "u": "u{bits}", "f": "fp{bits}"}
-"""NumPy's kind of a number -> Triton's type."""
+DTYPES = {
+    "i1": np.dtype(bool),
+    **{f"{kind}{8 * size}": np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)},
+    **{f"fp{8 * size}": np.dtype(f"f{size}") for size in (2, 4, 8)},
+}
+"""Triton's types of numbers that NumPy has."""
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
 ALIGNED = 16
 """What Triton asks of an address or a number, to read and write 16 bytes at a time."""
 DIVISIBLE = [["tt.divisibility", ALIGNED]]
@@ -104,11 +109,10 @@ def _type(name: str, arg: Any) -> str:
         return "i32" if -(2**31) <= arg < 2**31 else "u64" if arg >= 2**63 else "i64"
     if type(arg) is float:
         return "fp32"
-    if isinstance(arg, bool | np.ndarray | np.generic):
-        dtype = np.dtype(bool) if isinstance(arg, bool) else arg.dtype
-        if dtype.kind in TYPES:
-            star = "*" if isinstance(arg, np.ndarray) else ""
-            return star + TYPES[dtype.kind].format(bits=8 * dtype.itemsize)
+    if type(arg) is bool:
+        return "i1"
+    if isinstance(arg, np.ndarray | np.generic) and arg.dtype in NAMES:
+        return "*" * isinstance(arg, np.ndarray) + NAMES[arg.dtype]
     raise LaunchError(
         f"{name} is {_shown(arg)}; pass NumPy arrays and scalars of numbers, Python's numbers, or None"
     )
@@ -154,9 +158,7 @@ def _divides(kernel: Any, name: str, arg: Any) -> bool:
 
 def _value(arg: Any, kind: str) -> Any:
     """An argument as the parameter of this type holds it."""
-    if isinstance(arg, np.ndarray | np.generic):
-        return arg
-    return {"i1": np.bool_, "i32": np.int32, "i64": np.int64, "u64": np.uint64, "fp32": np.float32}[kind](arg)
+    return arg if isinstance(arg, np.ndarray) or kind not in DTYPES else DTYPES[kind].type(arg)
 
 
 def _blocks(grid: Grid, given: dict[str, Any]) -> tuple[int, ...]:

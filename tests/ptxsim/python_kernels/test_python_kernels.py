@@ -254,6 +254,30 @@ def test_triton_right_and_wrong():
 
 
 @needs("triton")
+def test_triton_takes_numbers_as_it_does_itself(tmp_path, monkeypatch):
+    (tmp_path / "numbers_of_all_kinds.py").write_text(
+        "import triton\nimport triton.language as tl\n\n@triton.jit\n"
+        "def scale(x, n, by, off, B: tl.constexpr):\n"
+        "    at = tl.arange(0, B)\n    v = tl.load(x + at, mask=at < n)\n"
+        "    tl.store(x + at, v * by * tl.where(off, 1, 2), mask=at < n)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    from numbers_of_all_kinds import scale
+
+    for by in 3, 2.5, 1, np.float64(2.5), np.int8(-3), np.float16(0.5):
+        for off in False, True:
+            for n in 1, 100, np.int64(100):
+                x = np.ones(128, np.float32)
+                report = ptxsim.triton(scale, 1, (x, n, by, off), {"B": 128})
+                assert report.ok and (x[:n] == float(by) * (1 if off else 2)).all() and (x[n:] == 1).all(), (
+                    report
+                )
+    x = np.ones(128, np.float32)
+    assert ptxsim.triton(scale, 1, (x, 7, 2.5, True), {"B": 128}, types={"n": "i64", "by": "fp64"}).ok
+    assert x[:8].tolist() == [2.5] * 7 + [1]
+
+
+@needs("triton")
 def test_the_line_of_a_load_is_its_statements(tmp_path, monkeypatch):
     """Triton's PTX names the line behind it: two loads that follow each other, and each in the last place."""
     (tmp_path / "two_loads.py").write_text(
