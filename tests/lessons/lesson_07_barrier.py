@@ -200,6 +200,11 @@ WRONG_ANSWERS = {
             [(WAIT, ""), ("    store_sums", f"{WAIT}    store_sums")],
             "is there a wait for them in every turn",
         ),
+        (
+            "a phase that never ends",
+            [("expect(&s.full, (TM", "expect(&s.full, (2 * TM")],
+            "the barrier and its bytes were right",
+        ),
         ("no wait at all", [(WAIT, "")], "is there a wait for them in every turn"),
         (
             "returns with many k-tiles",
