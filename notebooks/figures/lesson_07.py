@@ -11,6 +11,8 @@ LOOKS = {
     "math": ({"facecolor": style.GREEN}, style.GREEN),
 }
 """Of a bar of the schedule, and the ground of its words."""
+PARITIES: tuple[dict, dict] = ({"facecolor": style.FACE}, {"facecolor": style.GRID, "hatch": "///"})
+"""Of phases of an mbarrier, even and odd ones."""
 
 
 @style.styled
@@ -60,8 +62,7 @@ def phases(turns: int = 3, period: float = 4.0):
     line = {"color": style.TEXT}
     for phase in range(turns):
         begin, odd = phase * period, phase % 2
-        colour, hatch = ((style.SKY, ""), (style.ORANGE, "///"))[odd]
-        style.box(rows[0], begin, 0, period, facecolor=colour, hatch=hatch, linewidth=0.5)
+        style.box(rows[0], begin, 0, period, linewidth=0.5, **PARITIES[odd])
         text = f"phase {phase}: parity {odd}"
         style.label(rows[0], begin + period / 2, 0.47, text, 9, bbox=style.on(style.FACE, 1.5))
         rows[1].plot([begin, begin + 0.8, begin + 0.8, begin + period], [1, 1, 0, 0], **line)
@@ -71,9 +72,9 @@ def phases(turns: int = 3, period: float = 4.0):
         rows[2].annotate("expect\n4096", (begin + 0.8, 4096), (4, -22), **words)
         rows[2].annotate("2048\nland", (begin + 2.9, 2048), (4, 4), **words)
         rows[2].annotate("2048\nland", (begin + period, 0), (-4, 4), ha="right", **words)
-        waits = {"facecolor": style.VERMILLION, "alpha": 0.35, "linewidth": 0.5}
+        waits = {"facecolor": style.ORANGE, "hatch": "xxx", "linewidth": 0.5}
         style.box(rows[3], begin + 1, 0.15, period - 1, 0.7, **waits)
-        style.label(rows[3], begin + 1 + (period - 1) / 2, 0.47, f"wait for parity {odd}")
+        style.label(rows[3], begin + 1 + (period - 1) / 2, 0.47, f"wait for parity {odd}", ground=style.FACE)
     axes: tuple = ("", 1, []), ("arrivals\nmissing", 1.3, [0, 1]), ("bytes\nmissing", 4700, [0, 2048, 4096])
     for ax, (label, top, ticks) in zip(rows, (*axes, ("threads", 1, []))):
         ax.set(xlim=(0, turns * period), ylim=(0, top), xticks=[], yticks=ticks)
@@ -125,7 +126,7 @@ def descriptor(row: int = 5, k_step: int = 1):
         top = r + (0.35 if r == 8 else 0)
         for place in range(8):
             chunk = place ^ r % 8
-            used = chunk // 2 == k_step and r < 8
+            used = chunk // 2 == k_step
             first = r == row and place == wanted
             colour, ink = (style.GREEN, style.INK) if used else (style.FACE, style.TEXT)
             frame = {"linewidth": 2, "edgecolor": style.VERMILLION} if first else {"linewidth": 0.5}
@@ -187,10 +188,9 @@ def ring(slots: int = 4, k_tiles: int = 9):
     for row, name, ends in ((slots + 1, "full[0]", full), (slots + 2, "empty[0]", empty)):
         edges = [0.0, *(ends[t] for t in range(0, k_tiles, slots)), end]
         for phase, (begin, stop) in enumerate(pairwise(edges)):
-            colour, ink = (style.ORANGE, style.INK) if phase % 2 else (style.FACE, style.TEXT)
-            style.box(ax, begin, row + 0.2, stop - begin, 0.6, linewidth=0.5, facecolor=colour)
+            style.box(ax, begin, row + 0.2, stop - begin, 0.6, linewidth=0.5, **PARITIES[phase % 2])
             if stop - begin > 0.9:
-                style.label(ax, (begin + stop) / 2, row + 0.52, f"phase {phase}", 7, color=ink)
+                style.label(ax, (begin + stop) / 2, row + 0.52, f"phase {phase}", 7, style.FACE)
         words.append(
             f"Of {name} {len(edges) - 2} phases end, at {', '.join(f'{edge:.1f}' for edge in edges[1:-1])}"
         )
@@ -201,5 +201,5 @@ def ring(slots: int = 4, k_tiles: int = 9):
     return figure, (
         f"A ring of {slots} slots and {k_tiles} k-tiles. {slots - 1} copies start at once, and copy {slots - 1} in "
         "turn 0; each later one starts when its slot has been read. A phase of full ends when a copy has landed, one "
-        f"of empty when the math has read the slot. {'. '.join(words)}. Phases of odd number are coloured."
+        f"of empty when the math has read the slot. {'. '.join(words)}. Phases of odd number are hatched."
     )
