@@ -10,8 +10,16 @@ from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 from ptxsim.observe.events import BulkCopy, Load, MbarrierWait, WgmmaWait
 
-from .common import MOST_STEPS, demand, demand_all_landed, demand_kernel, demand_no_hazard, fail
-from .untried import untried
+from .common import (
+    MOST_STEPS,
+    demand,
+    demand_all_landed,
+    demand_kernel,
+    demand_no_hazard,
+    fail,
+    untried_grids,
+)
+from .untried import Untried, untried
 
 PIECE, THREADS = 512, 128
 MANY_COPIES = 4 * MOST_STEPS
@@ -73,10 +81,11 @@ def _demand_both_at_once(report: Report, pieces: int) -> None:
 
 
 def _hasty(answer: Any) -> None:
-    """A kernel that multiplies one tile right, of one k-tile and of several."""
+    """A kernel that multiplies one tile right, of one k-tile and of several; and several tiles."""
     demand_kernel(answer)
-    for k_tiles in 1, 5, *untried(answer, 64, (1, 5)):
-        gemm = Gemm(64, 256, 64 * k_tiles, "float16")
+    (tile_m, tile_n, tile_k), apart = HASTY.tile, Untried(answer)
+    for k_tiles in 1, 5, *apart.k_tiles(tile_k, (1, 5)):
+        gemm = Gemm(tile_m, tile_n, tile_k * k_tiles, "float16")
         (A, B, C, *_), report = gemm.simulated(answer, gemm.integers(seed=0), HASTY, MOST_STEPS)
         _demand_wait_in_each_turn(report, k_tiles)
         demand_no_hazard(report)
@@ -86,6 +95,13 @@ def _hasty(answer: Any) -> None:
         text = f"with {k_tiles} k-tile{'s' * (k_tiles > 1)} the product is wrong, and there is no hazard."
         # a wrong step of the descriptors shows with one k-tile
         demand(last, text, "wrong-numbers" if k_tiles == 1 else "many-k-tiles")
+    for down, right in (2, 2), *untried_grids(apart, HASTY.tile, (2, 2)):
+        gemm = Gemm(down * tile_m, right * tile_n, tile_k, "float16")
+        steps = MOST_STEPS * down * right
+        (A, B, C, *_), report = gemm.simulated(answer, gemm.integers(seed=0), HASTY, steps)
+        demand_no_hazard(report)
+        text = f"right with one block, and with {down} x {right} of them the product is wrong."
+        demand(np.array_equal(C, _of_the_last(tile_k, A, B)), text, "many-blocks")
 
 
 def _demand_wait_in_each_turn(report: Report, k_tiles: int) -> None:

@@ -211,6 +211,16 @@ WRONG_ANSWERS = {
             [("    float d[128];", "    float d[128];\n    if (K > 512) return;")],
             "with fewer k-tiles it is right",
         ),
+        (
+            "returns in all blocks but a row of them",
+            [("    float d[128];", "    float d[128];\n    if (blockIdx.y > 0) return;")],
+            "with fewer blocks it is right",
+        ),
+        (
+            "returns in a far block",
+            [("    float d[128];", "    float d[128];\n    if (blockIdx.x > 5) return;")],
+            "with fewer blocks it is right",
+        ),
         ("the fence behind the math", [(FENCE, ""), (COMMIT, FENCE + COMMIT)], "before the first wgmma"),
     ],
 }
