@@ -82,7 +82,8 @@ def _right_product(kernel: Any, shape: tuple[int, int, int]) -> Report:
     demand_no_hazard(report)
     if not right:
         checked_gemm(kernel, SMALL)  # its words say how it is wrong
-        fail(f"C is wrong with {shape[2] // 8} k-tile{'s' * (shape != ONE_K_TILE)}.")
+        text = f"C is wrong with {shape[2] // 8} k-tile{'s' * (shape != ONE_K_TILE)}."
+        fail(text, *["many-k-tiles"] * (shape[2] > LONG[2]))
     return report
 
 
