@@ -108,14 +108,14 @@ def _nothing_committed_before_the_last_wait(events: Sequence[Event]) -> bool:
 
 
 def math_without_a_copy(events: Sequence[Event], k_tiles: int, fmas: float, part: float = inf) -> list[float]:
-    """FMAs of each k-tile that a warp does while nothing of its own is on its way: no copy, and no plain load beyond
-    that k-tile. Of one k-tile: `fmas`, and `part`, the bytes that come by plain loads."""
+    """FMAs, or mma, of each k-tile that a warp does while nothing of its own is on its way: no copy, and no plain load
+    beyond that k-tile. Of one k-tile: `fmas`, and `part`, the bytes that come by plain loads."""
     bare, done, loaded = [0.0] * k_tiles, 0.0, 0.0
     for event, groups, current in in_flight(events):
         loaded += event.bytes if isinstance(event, Load) else 0.0
-        if not isinstance(event, Work) or not event.fma:
+        if not isinstance(event, Work) or not event.math:
             continue
-        begin, done = done, done + event.fma
+        begin, done = done, done + event.math
         for k_tile in range(
             min(int(begin // fmas), k_tiles - 1), k_tiles
         ):  # work may go on into the next one

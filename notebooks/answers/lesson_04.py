@@ -13,6 +13,7 @@ from ptxsim import Hazard, Report
 from ptxsim.observe.events import Copy
 
 from .common import (
+    Warps,
     checked,
     demand,
     demand_kernel,
@@ -20,11 +21,15 @@ from .common import (
     demand_parts,
     demand_tensor_cores,
     fail,
+    for_every_count,
 )
+from .lesson_03 import math_without_a_copy
 
 _NARROW = Launch((32, 8, 32), 32)
 _SIX_CHUNKS = Launch((16, 16, 48), 32)
-_SQUARE = Launch((128, 128, 64), 128, 32768)
+_SQUARE = Launch((128, 128, 32), 128, 32768)
+_MMA = 2 * 32
+"""Of a warp, for one k-tile of it: two k-steps."""
 
 ROW_BYTES = 96  # of a k-tile that is 48 deep
 
@@ -127,8 +132,8 @@ def _without_b(kernel: Any) -> bool:
 
 
 def _stores_over_the_tile(hazard: Hazard) -> bool:
-    """Whether `store_tile` writes where slow warps still read."""
-    return hazard.kind == "write-after-read" and "mma_store.cuh" in hazard.message
+    """Whether `store_tile` writes where slow warps still read, or a copy is on its way."""
+    return hazard.kind in ("write-after-read", "write-after-write") and "mma_store.cuh" in hazard.message
 
 
 def _square(answer: Any) -> None:
@@ -153,6 +158,17 @@ def _square(answer: Any) -> None:
         fail("fragments did not come out of shared memory by `ldmatrix`.", "not-from-shared")
     demand(total.mma == 1024, f"{total.mma} mma for 128 x 128 x 128 of C and k; 1024 are enough.", "many-mma")
     demand_parts(verdict.events, Copy, "copies")
+    for_every_count(kernel, verdict, _SQUARE, _demand_next_k_tile, "float16")
+
+
+def _demand_next_k_tile(warps: Warps, k_tiles: int) -> None:
+    """While a k-tile is multiplied, but the last, copies are on their way."""
+    for warp, events in enumerate(warps):
+        bare = math_without_a_copy(events, k_tiles, _MMA)[:-1]
+        turns = [turn for turn, without in enumerate(bare) if without >= 0.5 * _MMA]
+        some = f"in {len(turns)} of {len(bare)} turns " * (len(turns) < len(bare))
+        text = f"the product is right, but {some}warp {warp} has no copy on its way during its math."
+        demand(not turns, text, "not-every-turn" if some else "nothing-on-its-way")
 
 
 EXERCISES = {

@@ -4,6 +4,5 @@ from tests.lessons.tables import answers_beside
 
 NOTEBOOK = "04_addresses"
 DTYPE = "float16"
-B = "Bs[lane % 8 + lane / 16 * 8][lane / 8 % 2 * 8]"
-GAPS = ["04.2", "04.3"]
+GAPS = ["04.3"]
 RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())

@@ -96,14 +96,15 @@ BY_HAND = (
     "for (int i = 0; i < 4; ++i) "
     "a[i] = *(unsigned*)&As[place(lane / 4 + i % 2 * 8, 2 * step + i / 2) + lane % 4 * 2];"
 )
-SYNC_READ = "        __syncthreads();                              // all have read it\n"
-HEAD_OF_LOOP = "    for (int k_tile = 0; k_tile < K / TK; ++k_tile) {\n"
-WAIT = """        wait_group<0>();
-        __syncthreads();                              // the k-tile is complete
+B = "Bs[lane % 8 + lane / 16 * 8][lane / 8 % 2 * 8]"
+WAIT = "        wait_group<0>();\n"
+MEET = "        __syncthreads();                              // this k-tile is complete, the other slot is free\n"
+LEFT = (
+    "    __syncthreads();                                  // all have read the last one: the sums go there\n"
+)
+ISSUE = "        if (k_tile + 1 < K / TK) issue(k_tile + 1);\n"
+END_OF_MATH = """            multiply(sum, a, b);
+        }
 """
-GAPS = ["04.1", "04.4"]
-LOOP_BODY = """        copy_rows<THREADS, TM, TK>(slot, A + blockIdx.x * TM * K + k_tile * TK, K);
-        copy_rows<THREADS, TN, TK>(slot + TM * TK, B + blockIdx.y * TN * K + k_tile * TK, K);
-        commit_group();
-"""
+GAPS = ["04.1", "04.2", "04.4"]
 RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())
