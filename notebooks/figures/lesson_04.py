@@ -266,6 +266,12 @@ def nobody_multiplies(timeline):
     figure, words = timeline.figure("steady")
     if not timeline.cycles("math"):  # its marks were left out: nobody knows
         return figure, words
+    # means, as the lesson's sentences have them
+    spent = ", ".join(f"{phase} {timeline.percent(phase)}" for phase in timeline.phases)
+    words = (
+        f"Timeline of {timeline.title}, {timeline.origin}. "
+        f"Of a turn of {timeline.turn:,} cycles a warp spends: {spent}. {timeline.small_print}"
+    )
     shown = timeline.parts["steady"]
     idle = _idle([(each.begin, each.end) for each in shown.events if each.phase == "math"], shown.length)
     (axes,) = figure.axes
