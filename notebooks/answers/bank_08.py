@@ -135,6 +135,7 @@ def _turned(kernel: Any, rows: int, step: int, blocks: int) -> Report:
     out = np.full((rows, ROW), np.nan, np.float32)
     report = simulate(kernel, (blocks,), (160,), (x, out, np.int32(rows), np.int32(step)))
     demand_no_hazard(report)
+    demand(not np.isnan(out).all(), "no hazard, and nothing is stored to out.", "not-stored")
     wrong = np.flatnonzero((out != x[::step, ::-1]).any(1))
     if len(wrong):
         who = f"{blocks} block{'s' * (blocks > 1)}"

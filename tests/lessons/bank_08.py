@@ -142,6 +142,7 @@ WRONG_ANSWERS = {
         ("floats for bytes", [("ROW * sizeof(float)", "ROW")], "a row has 512 floats, 2048 bytes"),
         ("step left out", [("row * step * ROW", "row * ROW")], "row r comes from row r * step"),
         ("not turned round", [("ROW - 1 - i", "i")], "its last number comes first"),
+        ("nothing is stored", [(_WRITE, "")], "out is as it was before"),
         ("every block makes all rows", [(_FIRST, "int row = 0;"), (_NEXT, "++row")], "and no other"),
         ("the last block makes all rows", [(_FIRST, "int row = blockIdx.x == gridDim.x - 1 ? 0 : rows;"),
                                            (_NEXT, "++row")], "and no other"),
