@@ -1,6 +1,7 @@
 """A whole CUDA program in the simulator: `ptxsim run`, or `run("reduce.cu")` from Python.
 
 compile      finds nvcc and the host's C++ compiler, builds the program and the runtime library it is linked with
+folder       where one run is built
 kept         objects of the compiler, kept between runs
 cuda12       names that went with CUDA 13; headers/cuda12/ supplies most of them
 shim/        that library, in C++: it takes the place of libcudart and asks this process what to do
@@ -8,6 +9,7 @@ wire         those questions and their answers
 runtime      who answers which question, for one program
 context      what all answers share
 memory       allocations, copies, fills; their errors
+blas         products of matrices, in cuBLAS's place
 launches     whether CUDA takes a launch, the memory that its kernel may reach, and its run
 errors       CUDA's numbers and names of them
 arena        device memory: one range of addresses, shared with the program

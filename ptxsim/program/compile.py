@@ -55,9 +55,7 @@ LIBRARIES = {
     "nvshmem": "NVSHMEM",
 }
 """Of NVIDIA's libraries whose kernels nobody may read, the beginnings of their functions' names."""
-HANDLES = re.compile(
-    r"cublas(Lt)?(Create|Destroy|Set(Stream|PointerMode|AtomicsMode|MathMode|Workspace))(_v2)?$"
-)
+HANDLES = re.compile(r"cublasLt(Create|Destroy)$")
 """Of their functions those that launch nothing: a program may call them."""
 
 
@@ -190,7 +188,9 @@ def tool_beside_nvcc(name: str) -> str:
 
 def runtime_library(tools: Toolkit) -> Path:
     """The shim, as libcudart.so of that version. Raises BuildError."""
-    texts = b"".join(path.read_bytes() for path in (*sorted(SHIM.glob("*.*")), Path(__file__)))
+    texts = b"".join(
+        path.read_bytes() for path in (*sorted(SHIM.glob("*.*")), *HEADERS.glob("cublas*"), Path(__file__))
+    )
     key = hashlib.sha256(repr((texts, tools.version, tools.include)).encode()).hexdigest()[:16]
     folder = _kept() / key
     library = folder / f"libcudart.so.{tools.version // 1000}"
@@ -228,7 +228,14 @@ def _hash(file: Path) -> str:
 def _build_runtime(tools: Toolkit, name: str, names: Path, made: Path) -> None:
     command = [
         *(_host_compiler(), "-std=c++17", "-O1", "-fPIC", "-shared", f"-Wl,-soname,{name}"),
-        *(f"-Wl,--version-script={names}", f"-I{tools.include}", str(SHIM / "shim.cpp"), "-o", str(made)),
+        *(
+            f"-Wl,--version-script={names}",
+            f"-I{tools.include}",
+            f"-I{HEADERS}",
+            str(SHIM / "shim.cpp"),
+            "-o",
+            str(made),
+        ),
         "-lpthread",
     ]
     done = subprocess.run(command, capture_output=True, errors="surrogateescape", check=False)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from ..ptx.opcode import UnsupportedInstruction
 from . import errors
 from .arena import BASE, SIZE, Allocation
+from .blas import Blas
 from .compile import closed, library_of
 from .context import Context, Stopped
 from .devices import MEMORY, attributes
@@ -60,6 +61,7 @@ class Runtime:
                 *("allocate", "release", "register_host", "unregister_host", "pointer", "memory_left"),
                 *("copy", "fill", "reset", "touched"),
             ),
+            Blas(context): ("gemm",),
             self.launches: (
                 *("parameters", "launch", "function_attributes", "set_function_attribute", "occupancy"),
             ),

@@ -1,5 +1,5 @@
-// cuBLAS's types and names, for programs that include its header and have kernels of their own. None of its functions
-// computes anything here: compile.py says which may be called. The compiler comes to this file where there is no other.
+// cuBLAS's types and names. Products of matrices are made on the host (shim/cublas.cpp); other functions compute nothing
+// here, and a program may have them where it does not call them. The compiler comes to this file where there is no other.
 #pragma once
 #define CUBLAS_API_H_  // by which helper_cuda.h of CUDA's samples knows that cublasStatus_t is there
 #include <cuda_bf16.h>
@@ -45,6 +45,7 @@ enum cublasGemmAlgo_t { CUBLAS_GEMM_DEFAULT = -1, CUBLAS_GEMM_DEFAULT_TENSOR_OP 
 #define cublasCreate cublasCreate_v2
 #define cublasDestroy cublasDestroy_v2
 #define cublasSetStream cublasSetStream_v2
+#define cublasGetStream cublasGetStream_v2
 #define cublasSetPointerMode cublasSetPointerMode_v2
 #define cublasSetWorkspace cublasSetWorkspace_v2
 #define cublasSgemm cublasSgemm_v2
@@ -58,6 +59,7 @@ extern "C" {
 cublasStatus_t cublasCreate(cublasHandle_t*);
 cublasStatus_t cublasDestroy(cublasHandle_t);
 cublasStatus_t cublasSetStream(cublasHandle_t, cudaStream_t);
+cublasStatus_t cublasGetStream(cublasHandle_t, cudaStream_t*);
 cublasStatus_t cublasSetPointerMode(cublasHandle_t, cublasPointerMode_t);
 cublasStatus_t cublasSetAtomicsMode(cublasHandle_t, cublasAtomicsMode_t);
 cublasStatus_t cublasSetMathMode(cublasHandle_t, cublasMath_t);
@@ -78,15 +80,37 @@ cublasStatus_t cublasSgemmBatched(PTXSIM_BATCHED(float));
 cublasStatus_t cublasDgemmBatched(PTXSIM_BATCHED(double));
 cublasStatus_t cublasSgemmStridedBatched(PTXSIM_STRIDED(float));
 cublasStatus_t cublasDgemmStridedBatched(PTXSIM_STRIDED(double));
+cublasStatus_t cublasHgemmBatched(PTXSIM_BATCHED(__half));
+cublasStatus_t cublasHgemmStridedBatched(PTXSIM_STRIDED(__half));
 cublasStatus_t cublasSgemv(PTXSIM_GEMV(float));
 cublasStatus_t cublasDgemv(PTXSIM_GEMV(double));
 cublasStatus_t cublasSaxpy(cublasHandle_t, int, const float*, const float*, int, float*, int);
 cublasStatus_t cublasSdot(cublasHandle_t, int, const float*, int, const float*, int, float*);
+
 cublasStatus_t cublasGemmEx(PTXSIM_SIZES, const void*, const void*, cudaDataType, int, const void*, cudaDataType, int,
                             const void*, void*, cudaDataType, int, cublasComputeType_t, cublasGemmAlgo_t);
+cublasStatus_t cublasGemmBatchedEx(PTXSIM_SIZES, const void*, const void* const[], cudaDataType, int,
+                                   const void* const[], cudaDataType, int, const void*, void* const[], cudaDataType, int,
+                                   int, cublasComputeType_t, cublasGemmAlgo_t);
+cublasStatus_t cublasGemmStridedBatchedEx(PTXSIM_SIZES, const void*, const void*, cudaDataType, int, long long,
+                                          const void*, cudaDataType, int, long long, const void*, void*, cudaDataType,
+                                          int, long long, int, cublasComputeType_t, cublasGemmAlgo_t);
 #undef PTXSIM_SIZES
 #undef PTXSIM_GEMM
 #undef PTXSIM_GEMV
 #undef PTXSIM_STRIDED
 #undef PTXSIM_BATCHED
+}
+
+// With the type of the sums as older programs give it.
+static inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t turn_a, cublasOperation_t turn_b,
+                                          int m, int n, int k, const void* alpha, const void* a, cudaDataType of_a,
+                                          int lda, const void* b, cudaDataType of_b, int ldb, const void* beta, void* c,
+                                          cudaDataType of_c, int ldc, cudaDataType type, cublasGemmAlgo_t how) {
+    cublasComputeType_t sums = type == CUDA_R_16F   ? CUBLAS_COMPUTE_16F
+                               : type == CUDA_R_64F ? CUBLAS_COMPUTE_64F
+                               : type == CUDA_R_32I ? CUBLAS_COMPUTE_32I
+                                                    : CUBLAS_COMPUTE_32F;
+    return cublasGemmEx(handle, turn_a, turn_b, m, n, k, alpha, a, of_a, lda, b, of_b, ldb, beta, c, of_c, ldc, sums,
+                        how);
 }

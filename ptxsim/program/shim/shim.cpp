@@ -10,3 +10,5 @@
 #include "talk.cpp"
 
 #include "per_thread.cpp"
+
+#include "cublas.cpp"  // last: its header brings overloads of the runtime's functions along

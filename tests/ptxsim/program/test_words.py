@@ -37,7 +37,7 @@ int main(int count, char** arguments) {
     if (cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS || cublasLtCreate(&other)) return 3;
     if (cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH)) return 4;
     cudaMallocManaged(&x, 4); *x = 0; f<<<1, 1>>>((int*)x); cudaDeviceSynchronize(); cudaFree(x);
-    if (count == CALLS) cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, x, x, 1, x, 1, x, x, 1);
+    if (count == CALLS) cublasSgemv(handle, CUBLAS_OP_N, 1, 1, x, x, 1, x, 1, x, x, 1);
     return cublasDestroy(handle);
 }
 """
@@ -68,7 +68,7 @@ CASES = [
     Case("linked", KERNEL, "no file has a main: give all files of the program\n"),
     Case("linked", "void other(); int main() { other(); }", "no file has other(): give all files of the program"),
     Case("closed", KERNEL + CUBLAS, "s: no hazard found", 0, "-D CALLS=2"),
-    Case("closed", KERNEL + CUBLAS, "calls cublasSgemm_v2 at program.cu:10: the program uses cuBLAS.", 2, "-D CALLS=1"),
+    Case("closed", KERNEL + CUBLAS, "calls cublasSgemv_v2 at program.cu:10: the program uses cuBLAS.", 2, "-D CALLS=1"),
     Case("run", KERNEL + ARRAY, "calls cudaMallocArray, which the simulator's runtime has not, at program.cu:3"),
     Case("run", KERNEL + "int main() {}", "no kernel was launched, 0.0 s: there was nothing to look at"),
     Case("run", KERNEL + "int main() { " + MANAGED + HUGE + "}", "threads; the simulator takes at most 268,435,456"),
