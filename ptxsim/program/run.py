@@ -13,13 +13,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import monotonic
 
 from . import wire
 from .compile import Build, BuildError, Built, build
 from .context import Context, Stopped
 from .devices import gpu_of
+from .folder import of_a_run
 from .progress import Progress, TooLong
 from .report import Findings, ProgramReport
 from .runtime import Runtime
@@ -62,8 +62,8 @@ def run(
     gpu = replace(gpu, sms=sms) if sms else gpu
     findings = Findings(wanted.sources[0])
     own = tuple(option for option in options if option[:2] in ("-I", "-D"))
-    with TemporaryDirectory(prefix="ptxsim-") as folder:
-        built = build(wanted, Path(folder))
+    with of_a_run() as folder:
+        built = build(wanted, folder)
         if not _of_this_machine(built.program):
             raise BuildError(f"{built.program} is no program of this machine: give its sources")
         for note in built.notes:
