@@ -15,7 +15,7 @@ from cupy_or_sim.simulate import clean_side_by_side, simulate
 from ptxsim import Report
 from ptxsim.observe.events import Arrive, Barrier, Copy, Event, Store, in_flight
 
-from .common import demand, demand_kernel, fail, kernel_and_numbers
+from .common import demand, demand_from_tile, demand_kernel, fail, kernel_and_numbers
 from .untried import untried
 
 NOTEBOOK = "exercises/02_producer_consumer"
@@ -108,6 +108,7 @@ def _ring(kernel: Any) -> None:
     demand(not barriers, "the numbers are right, but there is a barrier.", "needless-barrier")
     if sum(event.bytes for event in all_events if isinstance(event, Copy)) != 4 * MANY * 64:
         fail("the numbers are right, but cp.async does not bring each piece, once.", "not-by-copies")
+    demand_from_tile(events, "slots")
     ahead = min(_on_their_way(mine, Store, last=3) for mine in events)
     text = f"the numbers are right, but {ahead} later pieces are on their way when one is used."
     demand(ahead >= 2, text, "few-on-their-way")
@@ -134,6 +135,7 @@ def _two_readers(answer: Any) -> None:
     demand(line == _reported(), f"the producer does not wait in line {line}.", "other-line")
     demand(threads == 96, f"not {threads} threads come to that barrier.", "other-number")
     events = _demand_right(kernel, READERS, (1,))
+    demand_from_tile(events[1:], "slot")
     for warp, mine in enumerate(events[1:], start=1):
         stored = sum(isinstance(event, Store) for event in mine)
         text = f"the numbers are right, but warp {warp} writes {stored} of the {MANY} results of a consumer."
@@ -142,6 +144,7 @@ def _two_readers(answer: Any) -> None:
 
 def _one_ahead(kernel: Any) -> None:
     events = _demand_right(kernel, _Pieces(32, 64, _turned), (8, 1, 2, 3, 4, 6), _barrier_0)
+    demand_from_tile(events, "slots")
     ahead = max(_on_their_way(mine, Arrive, last=1) for mine in events)
     text = "the numbers are right, but no copy is on its way while the producer goes on."
     demand(ahead >= 1, text, "nothing-on-its-way")

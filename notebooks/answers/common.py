@@ -183,9 +183,10 @@ def check_k_tiles(job: Job, max_steps: int, k_tiles: Sequence[int]) -> Verdict:
     try:
         return check(job, 0, max_steps * (1 + longest // MOST), (*more, *k_tiles), grids)
     except CheckFailed as error:
-        if error.hazards or not error.problem:
+        many = error.problem.K // tile[2] if error.problem else 0
+        if not error.problem or (error.hazards and many not in more):
             raise
-        if (many := error.problem.K // tile[2]) > MOST:
+        if many > MOST:
             text = f"right with few k-tiles, and not with {many} of them: {_told(error)}"
             raise CheckFailed(text, causes=("many-k-tiles",), problem=error.problem) from None
         down, right = error.problem.tiles(job.launch)
@@ -199,6 +200,8 @@ def check_k_tiles(job: Job, max_steps: int, k_tiles: Sequence[int]) -> Verdict:
 
 def _told(error: CheckFailed) -> str:
     """What is wrong, without the size of the product."""
+    if error.hazards:
+        return f"{error.hazards[0].kind}."
     return "".join(str(error).splitlines()[1:2])
 
 
@@ -282,6 +285,13 @@ def demand_tensor_cores(report: Report, launch: Launch, k_tiles: int, ldmatrix: 
     demand(total.mma >= enough, text, "few-mma")
     text = f"the numbers are right, but only {total.ldmatrix} ldmatrix are made, and not {turns * ldmatrix}."
     demand(total.ldmatrix >= turns * ldmatrix, text, "not-by-ldmatrix")
+
+
+def demand_from_tile(warps: Warps, tile: str = "tile") -> None:
+    """These warps read nothing from global memory themselves: what they use lies in shared memory, in the `tile`."""
+    past = sum(event.bytes for mine in warps for event in mine if isinstance(event, Load))
+    text = f"the numbers are right, but {past:.0f} bytes are read from global memory past the {tile}."
+    demand(not past, text, "past-the-tile")
 
 
 def demand_parts(

@@ -22,6 +22,7 @@ from .common import (
     checked,
     checked_gemm,
     demand,
+    demand_from_tile,
     demand_kernel,
     demand_no_hazard,
     demand_parts,
@@ -32,6 +33,7 @@ from .common import (
 from .loads import touched_before_math
 
 PIECES = 4  # of 1024 floats, in 02.1
+BUFFER = 4096  # bytes: one of them
 AHEAD = Launch((64, 64, 16), 256)
 ROLES = Launch((64, 64, 8), 96)
 LATE = AHEAD.but(shared_mem=8192)
@@ -58,12 +60,7 @@ def _pieces(kernel: Any) -> None:
     made, enough = report.counters.total.cp_async, PIECES * len(report.events)
     text = f"the numbers are right, but warps start {made} copies; {enough} of 16 bytes a lane are enough."
     demand(made <= enough, text, "narrow-copies")
-    past = sum(event.bytes for mine in report.events for event in mine if isinstance(event, Load))
-    demand(
-        not past,
-        f"the numbers are right, but {past:.0f} bytes are read from global memory past the tile.",
-        "past-the-tile",
-    )
+    demand_from_tile(report.events)
     bare = RawKernel("#define __syncthreads()\n" + kernel.code, kernel.name, kernel.options)
     alone = simulate(bare, (1,), (256,), (x, np.full_like(x, np.nan)), max_steps=MOST_STEPS)
     demand(
@@ -72,6 +69,11 @@ def _pieces(kernel: Any) -> None:
         "nobody-shares",
     )
     demand_whole_sectors(report)
+    shared = kernel.shared_size_bytes
+    text = (
+        f"the numbers are right, but the kernel has {shared} bytes of shared memory; one buffer has {BUFFER}."
+    )
+    demand(shared <= BUFFER, text, "more-buffers")
     comes = report.counters.total.barriers / (PIECES * len(report.events))  # a warp, for each piece
     text = f"the numbers are right, but a thread comes to {comes:.0f} barriers for each piece; 2 are enough."
     demand(comes <= MOST_BARRIERS, text, "many-barriers")
@@ -125,6 +127,7 @@ def _two_roles(kernel: Any) -> None:
             cause, text = why
             raise CheckFailed(f"{error}\n{text}", causes=(cause,)) from None
         raise
+    demand_from_tile(report.events, "slots")
     if both := _where_both_wait(report):
         raise CheckFailed(
             f"the product is right, but at barrier {both[0]} both sides wait for each other.",

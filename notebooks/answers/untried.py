@@ -19,9 +19,11 @@ from ptxsim.ptx.program import Address, Immediate, Register, Special, Variable
 M, N, K = 3, 4, 5
 """Of a GEMM kernel's parameters (A, B, C, M, N, K)."""
 MOST = 70
-"""More blocks are not tried: they would take seconds."""
+"""More blocks, or large k-tiles, are not tried: they would take seconds."""
 MOST_K_TILES, MOST_COLUMNS = 260, 4500
 """Nor are longer sums: the lessons' largest products have 4096 columns, in k-tiles of 16 that are 256 of them."""
+FURTHER = 4
+"""More k-tiles: a compiler may count from a later turn on, and compare k_tile - 2 with 58 where 60 is written."""
 MOVED = {"mov", "selp"}
 COPIED = {"mov", "cvt", "add", "sub"}
 PRODUCT = {"mul", "mad"}
@@ -95,17 +97,17 @@ class Untried:
                 self.touching.setdefault(register, []).append(step)
 
     def k_tiles(self, tile_k: int, tried: Collection[int], size: int = K, ahead: int = 1) -> list[int]:
-        """Numbers of k-tiles, up to MOST_K_TILES, at a constant that K or a loop's counter is compared with, and not
-        `tried`: above all of these, or one that is asked for by itself. `ahead`: how many turns before its use one is
-        copied."""
+        """Numbers of k-tiles, up to MOST or MOST_K_TILES, at a constant that K or a loop's counter is compared with,
+        and not `tried`: above all of these, or one that is asked for by itself. `ahead`: how many turns before its use
+        one is copied."""
         # a counter may be compared before it counts the turn that begins
-        most = min(MOST_K_TILES, MOST_COLUMNS // tile_k)
-        return self._apart({size: 1 / tile_k}, tried, (0, 1, 2, 2 + ahead), most)
+        most = max(MOST, min(MOST_K_TILES, MOST_COLUMNS // tile_k))
+        return self._apart({size: 1 / tile_k}, tried, 2 + ahead, most, further=FURTHER)
 
     def blocks(self, starts: Starts, tried: int, most: int = MOST) -> list[int]:
         """The same of blocks, or of tiles that one block makes: so many that one lies behind the constant. `starts`:
         what counts them, such as "%ctaid.x"; `tried`: the most that were."""
-        return self._apart(starts, range(1, tried + 1), (2,), most)
+        return self._apart(starts, range(1, tried + 1), 2, most)
 
     def places_by(self, starts: Starts) -> bool:
         """Whether a place in the memory of a block or a thread follows from one of these: there may be one for each
@@ -115,14 +117,17 @@ class Untried:
         bases = (one.base for each in own for one in each.operands if isinstance(one, Address))
         return any(isinstance(base, Register) and base.index in counted for base in bases)
 
-    def _apart(self, starts: Starts, tried: Collection[int], behind: Collection[int], most: int) -> list[int]:
-        """Numbers of pieces, up to `most`: as far `behind` a constant as may be, where these are more than were tried;
-        at one that is asked for by itself, also that one and all so far behind it."""
-        counted, found = self._counted(starts), set()
+    def _apart(
+        self, starts: Starts, tried: Collection[int], behind: int, most: int, further: int = 0
+    ) -> list[int]:
+        """Numbers of pieces, up to `most`: so far `behind` a constant, and `further`, where more than were tried are
+        behind it; at one that is asked for by itself that one and all so far behind it."""
+        counted, found = self._counted(starts), set[int]()
         for pieces, itself in (*self._constants(counted), *self._constants_beside(counted)):
-            far = behind if itself else (max(behind),)
-            found |= {pieces + more for more in far if pieces + more > max(tried)}
-            found |= {pieces} if itself else set()
+            if itself:
+                found |= {pieces} | {*range(max(pieces, max(tried) + 1), pieces + behind + 1)}
+            elif max(tried) < pieces + behind <= most:
+                found.add(min(pieces + behind + further, most))
         return sorted(number for number in found - {*tried} if 0 < number <= most)
 
     @cached_property

@@ -138,6 +138,11 @@ RIGHT_ANSWERS = {
         ("three slots", [("SLOTS = 2", "SLOTS = 3")]),
     ],
 }  # fmt: skip
+FRAGMENTS = "load_fragments(a, b, As[slot][k], Bs[slot][k], m, n);"
+FROM_GLOBAL = """for (int i = 0; i < 8; ++i) {
+                a[i] = A[m + i % 4 + i / 4 * 32 + (k_tile * TK + k) * M];
+                b[i] = B[n + i % 4 + i / 4 * 16 + (k_tile * TK + k) * N];
+            }"""
 WRONG_ANSWERS = {
     "02.1": [
         ("no wait", [("wait_all();", ";")], "wait for its own copies, as wait_all does"),
@@ -185,6 +190,9 @@ WRONG_ANSWERS = {
             (COPY, "        *(float4*)&tile[4 * t] = *(const float4*)&in[1024 * piece + 4 * t];\n")],
          "is about copy_async"),
         ("endless loop", [("i += 256", "i += 0")], "a loop does not end"),
+        ("two buffers", [
+            ("tile[1024]; ", "tile[2048]; "), ("&tile[4 * t]", "&tile[piece % 2 * 1024 + 4 * t]"),
+            ("tile[1023 - i]", "tile[piece % 2 * 1024 + 1023 - i]"), (PIECE_READ, "")], "leave the tile as it is"),
         ("a barrier behind each float", [
             ("            out[1024 * piece + i] = tile[1023 - i];",
              "        { out[1024 * piece + i] = tile[1023 - i]; __syncthreads(); }")],
@@ -247,6 +255,7 @@ WRONG_ANSWERS = {
             ("k_tile >= SLOTS", "k_tile >= (K / TK % 2 ? 1 : SLOTS)"),
             ("k_tile + SLOTS <", "k_tile + (K / TK % 2 ? 1 : SLOTS) <"),
         ], "an even number or an odd one"),
+        ("past the slots", [(FRAGMENTS, FROM_GLOBAL)], "multiply what lies in the slots"),
         ("no wait for the copies", [("wait_all();", "")], "wait for its own copies"),
         ("full before the wait", [("        wait_all();\n" + SAY_FULL, SAY_FULL + "        wait_all();\n")],
          "first the wait, then the barrier"),
