@@ -44,7 +44,9 @@ def guess(
     """The mistake that makes exactly the written part of C; None when it is none of the known ones."""
     written = ~np.isnan(C)
     for cause, words, mistaken in _mistakes(A, B, tile, order) if written.any() else ():
-        if np.array_equal(C[written], mistaken.astype(C.dtype)[written]):
+        with np.errstate(over="ignore"):  # a sum that is too long may be too large for a half
+            rounded = mistaken.astype(C.dtype)
+        if np.array_equal(C[written], rounded[written]):
             return Mistake(cause, f"\nWhat was written equals {words}.")
     return None
 
