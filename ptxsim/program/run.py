@@ -26,7 +26,7 @@ from .runtime import Runtime
 
 MOMENT = 2
 """Seconds."""
-INTERRUPTED = "stopped by Ctrl-C: this is what was seen so far"
+INTERRUPTED = "stopped by Ctrl-C or kill: this is what was seen so far"
 LIMIT = 600
 """Seconds that one launch may take."""
 

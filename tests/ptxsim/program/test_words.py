@@ -187,15 +187,16 @@ int main() {
 """
 
 
-def test_ctrl_c_tells_what_was_seen_so_far(nvcc, tmp_path):
+@pytest.mark.parametrize("heard", [signal.SIGINT, signal.SIGTERM])
+def test_who_stops_it_is_told_what_was_seen_so_far(nvcc, tmp_path, heard):
     (tmp_path / "long.cu").write_text(LONG)
     command = [sys.executable, "-m", "ptxsim", "run", "long.cu"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     running = subprocess.Popen(command, cwd=tmp_path, env=environment, start_new_session=True, **pipes)
     assert running.stdout.readline() == "begun\n"
-    os.killpg(running.pid, signal.SIGINT)
+    (os.killpg if heard == signal.SIGINT else os.kill)(running.pid, heard)  # a terminal tells all of them
     _, said = running.communicate(timeout=60)
     assert running.returncode == 1
     assert said.startswith("long.cu:3: read-after-write")
-    assert said.endswith("s: 1 hazard, stopped by Ctrl-C: this is what was seen so far\n")
+    assert said.endswith("s: 1 hazard, stopped by Ctrl-C or kill: this is what was seen so far\n")
