@@ -18,6 +18,8 @@ MOST_BARRIERS = 2
 """Of a thread in 00.3, which needs one; one more does no harm."""
 N = 3
 """Of a kernel's parameters (a, x, y, n) in 00.2."""
+MOST_TURNS, MANY = 400, 20_000
+"""Of 00.2: turns of 512 threads that are tried, and elements from which on a launch may take more steps."""
 FEW = 1024
 """The most elements of the first launches of 00.2, which take 8 turns."""
 
@@ -92,7 +94,7 @@ def _any_launch(kernel: Any) -> None:
 
 def _demand_any_n(kernel: Any) -> None:
     """saxpy of more elements: in far more turns, and beyond each constant that n or a counter is compared with."""
-    more = Untried(kernel, threads=512).blocks({N: 1 / 512}, 8)
+    more = Untried(kernel, threads=512).blocks({N: 1 / 512}, 8, MOST_TURNS)
     for blocks, threads, n in (1, 32, 4100), *((1, 512, 512 * turns) for turns in more):
         try:
             _saxpy(kernel, blocks, threads, n)
@@ -116,7 +118,7 @@ def _saxpy(kernel: Any, blocks: int, threads: int, n: int) -> Report:
     old = x[::-1] % 7
     y, expected = old.copy(), 2 * x + old
     args = np.float32(2), x, y, np.int32(n)
-    report = simulate(kernel, (blocks,), (threads,), args, max_steps=MOST_STEPS)
+    report = simulate(kernel, (blocks,), (threads,), args, max_steps=MOST_STEPS * (1 + n // MANY))
     demand_no_hazard(report)
     wrong = y != expected
     text = f"{wrong.sum()} of {n} elements are wrong or missing in {blocks} x {threads} threads."
