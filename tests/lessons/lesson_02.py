@@ -136,6 +136,11 @@ RIGHT_ANSWERS = {
             ("(FULL + slot)", "(5 + slot)"), ("(EMPTY + slot)", "(12 - slot)")]),
         ("the consumers arrive in every turn", [(SAY_EMPTY, "        named_arrive<THREADS>(EMPTY + slot);\n")]),
         ("three slots", [("SLOTS = 2", "SLOTS = 3")]),
+        ("a producer that loads and stores", [
+            ("copy_async<16>(&As[slot][i / TM][i % TM], &A[i % TM + k * M]);",
+             "*(float4*)&As[slot][i / TM][i % TM] = *(const float4*)&A[i % TM + k * M];"),
+            ("copy_async<16>(&Bs[slot][i / TN][i % TN], &B[i % TN + k * N]);",
+             "*(float4*)&Bs[slot][i / TN][i % TN] = *(const float4*)&B[i % TN + k * N];")]),
     ],
 }  # fmt: skip
 FRAGMENTS = "load_fragments(a, b, As[slot][k], Bs[slot][k], m, n);"
