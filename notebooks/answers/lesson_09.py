@@ -21,11 +21,9 @@ from ptxsim.observe.events import Load, Work
 from .common import demand, demand_kernel, demand_no_hazard, fail
 from .untried import Untried
 
-COLUMNS = 128, 256, 200, 1000, 1
+COLUMNS = 128, 256, 200, 1000, 1, 38_500
 """Of the rows that are tried: the author's own size first, then whole pieces, then what is left over: of eight pieces,
-and of one."""
-MANY = 2100
-"""Of one more row, of 17 pieces, for a kernel that has a place for each piece."""
+and of one. Last 301 pieces, for a kernel with a place for each piece, or a barrier in its first turns only."""
 ROWS, THREADS = 2, 128
 LONG = 4 * THREADS
 """Columns from which on all warps read x, also where a thread takes four numbers at a time."""
@@ -55,11 +53,9 @@ def _running_sums(kernel: Any) -> None:
 
 
 def _more_columns(kernel: Any) -> list[int]:
-    """Of rows for a kernel that treats a number of pieces apart, or has a place in shared memory for each."""
-    of_columns: dict[int | str, float] = {2: 1 / THREADS}
-    apart = Untried(kernel)
-    numbers = apart.k_tiles(THREADS, {columns // THREADS for columns in COLUMNS}, 2)
-    return [*(THREADS * pieces for pieces in numbers), *([MANY] if apart.places_by(of_columns) else [])]
+    """Of rows for a kernel that treats a number of pieces apart."""
+    numbers = Untried(kernel).k_tiles(THREADS, {columns // THREADS for columns in COLUMNS[:-1]}, 2)
+    return [THREADS * pieces for pieces in numbers]
 
 
 def _demand_shared_work(report: Report, columns: int) -> None:
@@ -75,7 +71,8 @@ def _demand_shared_work(report: Report, columns: int) -> None:
     of_warps = [sum(each.wavefronts for each in mine if isinstance(each, Work)) for mine in report.events]
     busiest = max(of_warps)
     text = f"{right} one of {len(of_warps)} warps makes {busiest:.0f} of {sum(of_warps):.0f} accesses to shared memory."
-    demand(busiest <= THREADS / 2 * ceil(columns / THREADS), text, "not-shared")
+    few = busiest <= THREADS / 2 * ceil(columns / THREADS)
+    demand(few or busiest <= sum(of_warps) / 2, text, "not-shared")
 
 
 MATRICES, PLACES = 3, 2
@@ -84,8 +81,8 @@ PIECES = [f"{kind}{m}" for m in range(MATRICES) for kind in "CKR"]
 """Copy, kernel and result of each matrix, in the order in which the host asks for them."""
 
 
-def _before(later: str, sooner: str) -> dict[str, set[str]]:
-    """Of each piece of work those that are over when it begins, with one more wait."""
+def _before(later: str = "", sooner: str = "") -> dict[str, set[str]]:
+    """Of each piece of work those that are over when it begins; with one more wait, if one is given."""
     known: dict[str, set[str]] = {}
     for at, piece in enumerate(PIECES):
         kind, m = piece[0], int(piece[1])
@@ -109,6 +106,8 @@ def _wait(answer: Any) -> None:
         f"{later} is asked for before {sooner}: there is no event yet that it could wait for.",
         "too-soon",
     )
+    text = f"{later} begins when {sooner} is over, also without one more wait."
+    demand(sooner not in _before()[later], text, "sure-already")
     known = _before(later, sooner)
     for m in range(PLACES, MATRICES):
         copy, kernel = f"C{m}", f"K{m - PLACES}"
@@ -131,15 +130,18 @@ SHAPE, APART, BOX = (440, 256), 2000, (64, 128)
 
 
 def _map(answer: Any) -> None:
-    parts = answer if isinstance(answer, tuple | list) else ()
+    parts = [*answer] if isinstance(answer, tuple | list) else []
+    if len(parts) == 3 and isinstance(parts[1], tuple | list) and len(parts[1]) == 1:
+        parts[1] = parts[1][0]  # as C++ has it: apart[] = {2000}
     fits = len(parts) == 3 and isinstance(parts[1], int) and all(map(_is_pair, parts[::2]))
     demand(
         fits,
         f"the answer is three things, such as ((10, 20), 32, (8, 4)), and not {answer!r:.60}.",
         "wrong-form",
     )
-    (shape, apart, box), turned = (tuple(parts[0]), parts[1], tuple(parts[2])), (SHAPE[::-1], BOX[::-1])
-    rows_first = [f"the shape {shape}"] * (shape == turned[0]) + [f"the box {box}"] * (box == turned[1])
+    shape, apart, box = tuple(parts[0]), parts[1], tuple(parts[2])
+    turned = shape[0] == SHAPE[1] < shape[1], box == BOX[::-1]
+    rows_first = [f"the shape {shape}"] * turned[0] + [f"the box {box}"] * turned[1]
     demand(not rows_first, f"rows come first in {' and in '.join(rows_first)}.", "rows-first")
     demand(
         apart % 16 == 0,
@@ -160,6 +162,8 @@ def _is_pair(value: Any) -> bool:
 
 
 BY_SHELL = re.compile(r"\d?>")
+JOINED = re.compile(r"\d?>&\d")
+"""For the shell as well, and it makes no file of it."""
 
 
 def _command(answer: Any) -> None:
@@ -174,21 +178,27 @@ def _command(answer: Any) -> None:
     demand(not turned, text, "no-json")
     end = words.index("--") if "--" in words else len(words)
     asked, own = _as_taken(words[1:end]), words[end + 1 :]
-    files, folders = ([normpath(path) for path in paths] for paths in (asked.files, asked.include))
+    included = [*asked.include, *(each[2:] for each in asked.option if each.startswith("-I"))]
+    files, folders = ([normpath(path) for path in paths] for paths in (asked.files, included))
     demand(files == ["src/softmax.cu"], f"the files are {', '.join(files)}.", "other-file")
     demand(own == ["8"], f"the program gets {own or 'nothing'}.", "other-arguments")
     text = f"reduce.cuh is not found: headers are looked for in {', '.join(folders) or 'no folder'}."
     demand("include" in folders, text, "no-header")
+    text = f"--arch {asked.arch} is no compute capability: ptxsim run builds nothing."
+    demand(re.fullmatch(r"[1-9]\d{1,2}[a-z]?", asked.arch), text, "other-gpu")
     demand(asked.arch == "80", f"its kernels are compiled for --arch {asked.arch}.", "other-gpu")
+    demand(asked.sms is None, f"the program is told of a GPU with {asked.sms} SMs.", "other-sms")
     demand(asked.limit == 60, f"a launch may take {asked.limit:g} seconds.", "other-limit")
     report = normpath(asked.json) if asked.json else "stderr only"
     demand(report == "report.json", f"the report goes to {report}.", "no-json")
 
 
 def _words(command: str) -> list[str]:
-    """As a shell hands them over; a prompt in front, or the ! of a notebook, is no word."""
+    """As a shell hands them over, in the project's folder; a prompt in front, or the ! of a notebook, is no word."""
+    line = command.replace("\\\n", " ").strip().removeprefix("$ ").removeprefix("!")
     try:
-        return shlex.split(command.strip().removeprefix("$").removeprefix("!"))
+        words = shlex.split(re.sub(r"\$PWD\b|\$\{PWD\}", ".", line))
+        return [word for word in words if not JOINED.fullmatch(word)]
     except ValueError as reason:
         fail(f"a shell would wait for more: {str(reason).lower()}.", "wrong-form")
 

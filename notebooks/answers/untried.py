@@ -109,14 +109,6 @@ class Untried:
         what counts them, such as "%ctaid.x"; `tried`: the most that were."""
         return self._apart(starts, range(1, tried + 1), 2, most)
 
-    def places_by(self, starts: Starts) -> bool:
-        """Whether a place in the memory of a block or a thread follows from one of these: there may be one for each
-        piece, and for so many pieces only."""
-        counted = self._counted(starts)
-        own = (each for each in self.program.instructions if {"shared", "local"} & {*each.opcode.modifiers})
-        bases = (one.base for each in own for one in each.operands if isinstance(one, Address))
-        return any(isinstance(base, Register) and base.index in counted for base in bases)
-
     def _apart(
         self, starts: Starts, tried: Collection[int], behind: int, most: int, further: int = 0
     ) -> list[int]:
