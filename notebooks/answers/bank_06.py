@@ -20,7 +20,7 @@ from .untried import Untried
 
 CASES: list[tuple] = [
     (20, 64), (132, 64), (33, 64), (66, 100), (1, 64), (1, 5), (44, 9), (67, 256), (264, 128), (140, 512),
-    (45, 3), (12, 1000, 108), (100, 64, 132, 40), (40, 64, 132, 0), (17, 77, 114, 7), (30, 48, 60, 1),
+    (45, 3), (34, 64), (12, 1000, 108), (100, 64, 132, 40), (40, 64, 132, 0), (17, 77, 114, 7), (30, 48, 60, 1),
 ]  # fmt: skip
 """(tiles, k_tiles), and sms and extra where they are not 132 and 4."""
 
@@ -32,14 +32,14 @@ def _times(
     extra: float = 4,
     waves: Callable = ceil,
     part: Callable = ceil,
-    each: bool = False,
+    times: Callable[[float, int], float] = lambda waves, parts: 1,
 ) -> list[float]:
-    """Of 1 to 8 parts. `each`: the extra time is counted for each part."""
-    return [
-        waves(tiles * parts / sms) * part(k_tiles / parts)
-        + (extra * (parts if each else 1) if parts > 1 else 0)
-        for parts in range(1, 9)
-    ]
+    """Of 1 to 8 parts. `times`: how often the extra time is counted."""
+    found = []
+    for parts in range(1, 9):
+        count = waves(tiles * parts / sms)
+        found.append(count * part(k_tiles / parts) + (extra * times(count, parts) if parts > 1 else 0))
+    return found
 
 
 def _best(**rules: Any) -> Callable:
@@ -57,7 +57,8 @@ MISTAKES_OF_PARTS: list[tuple[str, str, Callable]] = [
         "compares as if several parts cost no more than one",
         lambda tiles, k_tiles, sms=132, extra=4: _best()(tiles, k_tiles, sms, 0),
     ),
-    ("extra-for-each", "counts the extra time for each part", _best(each=True)),
+    ("extra-for-each", "counts the extra time for each part", _best(times=lambda waves, parts: parts)),
+    ("extra-for-each-wave", "counts the extra time in each wave", _best(times=lambda waves, parts: waves)),
     ("always-1", "says 1 in every case", lambda *case: 1),  # so do parts of waves
     ("last-wave-dropped", "drops the last wave", _best(waves=int)),
     ("not-rounded", "does not round the k-tiles", _best(part=_exact)),
@@ -195,31 +196,32 @@ LAUNCHES: list[tuple[str, str, dict]] = [
 ]
 """With one count: which launch, how it differs, and the order of its warps or blocks."""
 ROWS_OF_A = 4
-"""Of the parameters, the number of rows: three for each block."""
+"""Of the parameters, the number of rows: ROWS for each block."""
+ROWS = 3
 SECTORS = 8
-"""Of a row of 64 columns: three of A are read for each part, which is written once and read once; and C."""
+"""Of a row of 64 columns: the rows of A are read for each part, which is written once and read once; and C."""
 
 
 def _last(answer: Any) -> None:
     """Five launches with one count, whose parts are added in the order of the blocks."""
     demand_kernel(answer)
-    for blocks in 4, 1, 5:
-        _five_launches(answer, blocks)
+    for blocks, rows in (4, 3), (1, 3), (5, 2):
+        _five_launches(answer, blocks, rows)
     for blocks in Untried(answer, threads=64).blocks(
-        {"%nctaid.x": 1.0, "%ctaid.x": 1.0, ROWS_OF_A: 1 / 3}, 5
+        {"%nctaid.x": 1.0, "%ctaid.x": 1.0, ROWS_OF_A: 1 / ROWS}, 5
     ):
         try:
-            _five_launches(answer, blocks)
+            _five_launches(answer, blocks, ROWS)
         except CheckFailed as error:
             raise CheckFailed(
                 f"right with few blocks, and not with {blocks}: {error}", causes=("many-blocks",)
             ) from None
 
 
-def _five_launches(answer: Any, blocks: int) -> None:
+def _five_launches(answer: Any, blocks: int, rows: int) -> None:
     left, count = np.full((blocks, 64), np.nan, np.float32), np.zeros(1, np.uint32)
     for number, (which, told, order) in enumerate(LAUNCHES):
-        A = np.random.default_rng(number).standard_normal((3 * blocks, 64)).astype(np.float32)
+        A = np.random.default_rng(number).standard_normal((rows * blocks, 64)).astype(np.float32)
         C, was_0 = np.full(64, np.nan, np.float32), count[0] == 0
         args = (A, left, count, C, np.int32(len(A)))
         report = ptxsim.launch(compiled(answer), (blocks,), (64,), args, 0, 100_000, **order)
@@ -229,7 +231,7 @@ def _five_launches(answer: Any, blocks: int) -> None:
         stays = f"in the {which} launch of blocks: {blocks}{told}, C stays as it was."
         demand(not np.isnan(C).all(), stays, *causes)
         demand(not np.isnan(C).any(), "a part was added that nobody had written.", "unwritten-part")
-        parts = _in_order(A.reshape(blocks, 3, 64).swapaxes(0, 1))
+        parts = _in_order(A.reshape(blocks, rows, 64).swapaxes(0, 1))
         expected = _in_order(parts)
         near = np.allclose(C, expected, rtol=1e-4, atol=1e-4)
         demand(near, f"in the {which} launch of blocks: {blocks}, the sums are wrong.", "wrong-numbers")
@@ -237,7 +239,7 @@ def _five_launches(answer: Any, blocks: int) -> None:
             fail("the sums are right but for the last bits: added in another order.", "last-bits")
         held = int(np.isclose(left, parts, rtol=1e-4, atol=1e-4).all(axis=1).sum())
         demand(held == blocks, f"the sums are right, but `left` holds {held} of {blocks} parts.", "no-parts")
-        moved, enough = report.counters.total.global_sectors_ideal, SECTORS * (5 * blocks + 1)
+        moved, enough = report.counters.total.global_sectors_ideal, SECTORS * ((rows + 2) * blocks + 1)
         text = f"the sums are right, but {moved} sectors are read and written, and about {enough} are enough."
         demand(moved <= enough + SECTORS * blocks, text, "read-again")
 
@@ -255,6 +257,7 @@ def _in_order(rows: np.ndarray) -> np.ndarray:
 SHAPES = [
     (0, 4, 256, 256), (8, 4, 256, 264), (4, 4, 128, 200), (0, 4, 128, 132), (0, 4, 132, 200), (2, 4, 64, 72),
     (4, 4, 128, 132), (0, 4, 64, 66), (0, 4, 66, 80), (1, 4, 64, 64), (0, 4, 64, 67), (0, 4, 33, 40),
+    (0, 9, 64, 72), (0, 1, 4096, 4096),
 ]  # fmt: skip
 """(first, count, width, stride), in halves."""
 
@@ -267,7 +270,7 @@ def _rows(answer: Any) -> None:
         to = np.zeros((count, width), np.uint16)
         sizes = (np.int32(value) for value in (first, count, width, stride))
         report = simulate(answer, (1,), (64,), (source, to, *sizes), max_steps=60_000)
-        told = f"(first = {first}, width = {width}, stride = {stride})"
+        told = f"(first = {first}, count = {count}, width = {width}, stride = {stride})"
         if not report.ok:
             raise CheckFailed(f"{report.brief()} {told}.", report.hazards)
         expected = source[first:].reshape(count, stride)[:, :width]

@@ -12,7 +12,7 @@ from .common import demand, demand_kernel, demand_no_hazard, fail
 
 ROWS, COLUMNS = 6, 96
 FLOAT, HALF = 2e-6, 5e-3
-"""What a few roundings may add: of float32, and of a half below 8."""
+"""What a few roundings may add: of float32, and of a half below 16."""
 CLOSE = 0.03
 """Relative: a result this near to the right one is GELU, computed or rounded in another way."""
 
@@ -62,7 +62,7 @@ def _epilogue(kernel: Any) -> None:
     """GELU of each sum and its column's bias, rounded to a half once."""
     demand_kernel(kernel)
     random = np.random.default_rng(0)
-    x = random.permutation(np.linspace(-6, 6, ROWS * COLUMNS)).reshape(ROWS, COLUMNS)
+    x = random.permutation(np.linspace(-9, 9, ROWS * COLUMNS)).reshape(ROWS, COLUMNS)
     bias = random.uniform(-2, 2, COLUMNS).astype(np.float16)
     sums, C = (x - bias).astype(np.float32), np.full((ROWS, COLUMNS), np.nan, np.float16)
     report = simulate(kernel, (ROWS,), (32,), (sums, bias, C, np.int32(COLUMNS)), max_steps=100_000)

@@ -7,7 +7,7 @@ import numpy as np
 
 from course_lib.check.gemm import Gemm
 from course_lib.check.job import Job
-from course_lib.check.verdict import ONE_BLOCK
+from course_lib.check.verdict import ONE_BLOCK, CheckFailed
 from course_lib.instruments.checklist import checklist
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import clean_side_by_side, simulate
@@ -180,7 +180,13 @@ def _for_every_size(answer: Any) -> tuple[Any, Launch]:
     found = [(cause, step, *_first_wrong(kernel, launch, shapes)) for cause, step, shapes in steps]
     missing = [(cause, f"{step} ({wrong})", why) for cause, step, wrong, why in found if wrong]
     if missing and missing[0][0] == "whole-tiles":
-        _demand_exact(kernel, launch)
+        try:
+            _demand_exact(kernel, launch)
+        except CheckFailed as error:
+            if error.hazards or {*error.causes} - {"rest-missing"}:
+                raise
+            causes = (*error.causes, "store-of-whole-tiles")
+            raise CheckFailed(str(error), causes=causes, problem=error.problem) from None
     reached = ", ".join(step for _, step, wrong, _ in found if not wrong) or "no size"
     causes = [(f"any-{cause.removeprefix('any-')}-{why}", cause) for cause, _, why in missing[:1]]
     words = ", ".join(text for _, text, _ in missing)

@@ -1,5 +1,6 @@
 """The exercises of lesson 06 about the tail: the share of a block, a scheduler, and sums that change blocks."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import pairwise
@@ -8,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from course_lib.check.verdict import CheckFailed
+from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.simulate import simulate
+from ptxsim import Report
 
 from ..figures.lesson_06 import k_row
 from .common import MOST_STEPS, demand, demand_kernel, demand_no_hazard, fail, results_of
@@ -165,7 +168,14 @@ def _three(given: Any) -> tuple[int, int, set[int]]:
         demand(whole, f"{name} is {value!r:.40}, which is no whole number.", "no-whole-number")
     several = isinstance(finishes, Iterable) and not isinstance(finishes, str)
     demand(several, f"finishes is {finishes!r:.40}, and must be a list of tiles.", "no-list")
-    return int(begin), int(end), {int(tile) for tile in finishes}
+    named = list(finishes)
+    for tile in named:
+        whole = isinstance(tile, int | np.integer) and not isinstance(tile, bool)
+        demand(whole, f"finishes has {tile!r:.40}, which is no whole number.", "no-whole-number")
+    demand(
+        len(set(named)) == len(named), f"finishes is {named!r:.40}, and names a tile twice.", "named-twice"
+    )
+    return int(begin), int(end), {int(tile) for tile in named}
 
 
 def _demand_shares(shares: list[tuple[int, int]], tiles: int, k_tiles: int, told: str) -> None:
@@ -215,6 +225,15 @@ def _demand_finished(given: list[tuple[int, int, set[int]]], tiles: int, k_tiles
 
 OF_A_BLOCK = 64, 160
 """Threads of the blocks that are tried."""
+LONG_WAIT = 2_000_000
+"""Steps in which a block that waits with all its threads comes to its end."""
+KERNEL = r'extern\s+"C"\s+__global__\s+void\s+pieces\s*\('
+BARRIER_BEHIND = """extern "C" __global__ void pieces(const float* sums, float* left, int* flag, float* C)
+{
+    before_the_barrier(sums, left, flag, C);
+    __syncthreads();
+}
+"""
 
 
 def _leave_and_take(answer: Any) -> None:
@@ -223,7 +242,7 @@ def _leave_and_take(answer: Any) -> None:
     for threads in OF_A_BLOCK:
         sums = np.arange(2 * threads, dtype=np.float32)
         left, C = np.full((2, threads), np.nan, np.float32)
-        report = simulate(answer, (2,), (threads,), (sums, left, np.zeros(1, np.int32), C), 0, MOST_STEPS)
+        report = _in_any_order(answer, threads, (sums, left, np.zeros(1, np.int32), C))
         if any(hazard.kind == "block-conflict" for hazard in report.hazards) and _goes_on(answer, threads):
             raise CheckFailed(str(report), causes=("goes-on",))
         demand_no_hazard(report)
@@ -231,6 +250,34 @@ def _leave_and_take(answer: Any) -> None:
         demand(not wrong, f"no hazard, and {wrong} of {threads} sums of C are wrong.", "wrong-numbers")
         demand((left == sums[:threads]).all(), "C is right, and block 0 left no sums.", "nothing-left")
         _demand_left_and_taken(answer, threads)
+    _demand_barriers_of_all(answer, OF_A_BLOCK[0])
+
+
+def _in_any_order(answer: Any, threads: int, args: tuple) -> Report:
+    """The report of both blocks at once. A wait that all threads take part in needs many steps: it gets them where one
+    block after the other comes to an end."""
+    report = simulate(answer, (2,), (threads,), args, 0, MOST_STEPS)
+    if not any(hazard.kind == "step-limit" for hazard in report.hazards):
+        return report
+    again = [np.zeros_like(each) for each in args]
+    after = simulate(answer, (2,), (threads,), again, 0, MOST_STEPS, in_turn="up")
+    if any(hazard.kind == "step-limit" for hazard in after.hazards):
+        return report
+    args[2][:] = 0
+    return simulate(answer, (2,), (threads,), args, 0, LONG_WAIT)
+
+
+def _demand_barriers_of_all(answer: Any, threads: int) -> None:
+    """No barrier stands in the branch of one thread. Where the others have ended they count as come: here they have
+    not, since each thread comes to one more barrier behind the kernel."""
+    body, name = re.subn(KERNEL, "__device__ void before_the_barrier(", answer.code, count=1)
+    if not name:
+        return
+    code = f"{body}\n{BARRIER_BEHIND}"
+    kernel = cupy_on_numpy.RawKernel(code, answer.name, options=answer.options)
+    sums, C = np.arange(2 * threads, dtype=np.float32), np.full(threads, np.nan, np.float32)
+    args = (sums, np.zeros_like(C), np.zeros(1, np.int32), C)
+    demand_no_hazard(simulate(kernel, (2,), (threads,), args, 0, MOST_STEPS, in_turn="up"))
 
 
 def _goes_on(answer: Any, threads: int) -> bool:

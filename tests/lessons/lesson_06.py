@@ -22,6 +22,7 @@ RAISED = "if (t == 0) release(flag);"
 LOOK = """if (t == 0)
             while (!acquired(flag)) {}"""
 KNOW = "__syncthreads();                              // all know"
+LEAVE, TAKE = f"{WROTE}\n        {RAISED}", f"{LOOK}\n        {KNOW}"
 CHAIN = "which chain leads from that write to that read?"
 
 RIGHT_ANSWERS = {
@@ -87,6 +88,10 @@ RIGHT_ANSWERS = {
             ],
         ),
         (
+            "all threads wait together",
+            [(TAKE, "while (!__syncthreads_or(t == 0 && acquired(flag))) {}")],
+        ),
+        (
             "fences, too",
             [
                 (WROTE, "__threadfence();\n        __syncthreads();"),
@@ -149,6 +154,9 @@ WRONG_ANSWERS = {
         ("tiles that begin in it", [(TEST, "begin <= tile * k_tiles < end")], "*last* k-tile"),
         ("a tile that ends with it", [(TEST, "begin < (tile + 1) * k_tiles < end")], "may end where a tile ends"),
         ("a tile that ended before", [(TEST, "begin <= (tile + 1) * k_tiles <= end")], "finished by the block before"),
+        ("half tiles", [("[tile for", "[tile + 0.5 for")], "tiles are whole numbers"),
+        ("texts", [("[tile for", "[str(tile) for")], "tiles are whole numbers"),
+        ("each tile twice", [("[tile for", "2 * [tile for")], "name it once"),
         ("one tile, not a list", [(FINISHES, "(end - 1) // k_tiles")], "no tile, one, or several"),
         ("a float", [(BEGIN, "begin = row * block / blocks")], "makes a float"),
         ("two things", [(RETURN, "return begin, end")], "return begin, end, finishes"),
@@ -157,11 +165,18 @@ WRONG_ANSWERS = {
     ],
     "06.10": [
         ("no barrier before the flag", [(WROTE, "")], CHAIN),
-        ("the flag first", [(f"{WROTE}\n        {RAISED}", f"{RAISED}\n        __syncthreads();")], CHAIN),
+        ("the flag first", [(LEAVE, f"{RAISED}\n        __syncthreads();")], CHAIN),
         ("no barrier behind the wait", [(KNOW, "")], CHAIN),
         ("the barrier before the wait", [(LOOK, "__syncthreads();"), (KNOW, LOOK)], CHAIN),
         ("no wait", [(LOOK, "")], "to look once is not to wait"),
         ("looks once", [(LOOK, "if (t == 0) acquired(flag);")], "to look once is not to wait"),
+        ("a barrier of one thread", [
+            (LEAVE, "if (t == 0) {\n            __syncthreads();\n            release(flag);\n        }")],
+         "outside of the if of one thread"),
+        ("whoever finds no flag returns", [(TAKE, "if (!acquired(flag)) return;")],
+         "to look once is not to wait"),
+        ("looks once, and then turns", [(LOOK, "if (t == 0)\n            for (int up = acquired(flag); !up;) {}")],
+         "to look once is not to wait"),
         ("nobody raises it", [(RAISED, "")], "who in block 0 releases it"),
         ("a plain store", [(RAISED, "if (t == 0) *flag = 1;")], CHAIN),
         ("a plain load", [(LOOK, "if (t == 0)\n            while (!*(volatile int*)flag) {}")], CHAIN),
@@ -170,11 +185,11 @@ WRONG_ANSWERS = {
         ("block 1 adds up again what block 0 has", [
             (LOOK, ""), (KNOW, "C[t] = sum + sums[t];\n        return;")], "finds those of block 0 in `left`"),
         ("nobody raises it, and nobody looks", [
-            (f"{WROTE}\n        {RAISED}", ""), (LOOK, ""),
+            (LEAVE, ""), (LOOK, ""),
             (KNOW, "sum += sums[t];\n        C[t] = sum;\n        return;")],
          "the flag is how block 0 says"),
         ("block 0 writes C", [
-            (f"{WROTE}\n        {RAISED}", "C[t] = sum + sums[t + blockDim.x];"), (LOOK, "return;"), (KNOW, "")],
+            (LEAVE, "C[t] = sum + sums[t + blockDim.x];"), (LOOK, "return;"), (KNOW, "")],
          "block 1 takes them, adds and writes C"),
         ("nothing is left", [("left[t] = sum;", ""), ("sum + left[t]", "sum + sums[t]")], "only the two gaps"),
     ],

@@ -22,6 +22,7 @@ RIGHT_ANSWERS = {
 IN_HALF = "__half x = __half(sum) + bias;"
 WRONG_ANSWERS = {
     "06.4": [
+        ("cut off at 6", [(X, "float x = fminf(fmaxf(sum + float(bias), -6.0f), 6.0f);")], "a large x"),
         ("ReLU", [(RESULT, "max(x, 0.0f)")], "ReLU cuts at 0"),
         ("no activation", [(RESULT, "x")], "now x times the share"),
         ("without 0.5", [("x * 0.5f", "x")], "a factor of 0.5"),
