@@ -87,9 +87,9 @@ def _drained(answer: Any) -> None:
             if not report.ok:
                 first = report.hazards[0]
                 raise CheckFailed(
-                    f"{first.kind} at line {first.line}, where K has k-tiles: {k_tiles}.", report.hazards
+                    f"{first.kind} at line {first.line}, where K is {k_tiles} x {TILE[2]}.", report.hazards
                 )
-            demand(right, f"the product is wrong where K has k-tiles: {k_tiles}.", "wrong-numbers")
+            demand(right, f"the product is wrong where K is {k_tiles} x {TILE[2]}.", "wrong-numbers")
         fail("the check took too long.")
     _demand_no_longer_wait(warps[0], LENGTHS[0])
     for k_tiles in untried(answer, TILE[2], LENGTHS):

@@ -273,6 +273,8 @@ MISTAKES = [
         "the slots for the math of one k-step",
         lambda tile, *case: ceil(_slots((*tile[:2], 16), *case)) + 1 + case[1],
     ),
+    ("to-the-nearest", "turns to the nearest", lambda *case: round(_slots(*case)) + 1 + case[2]),
+    ("exchanged", "the slots of the two orders exchanged", lambda *case: ceil(_slots(*case)) + 2 - case[2]),
     ("other-sign", "a slot less for issue, then wait", lambda *case: ceil(_slots(*case)) + 1 - case[2]),
 ]
 """A word for what a wrong function counts, that in words, and its formula. hints_05.toml has a hint for each."""

@@ -157,7 +157,7 @@ WRONG_ANSWERS = {
         ("one number", [("3, 1, 2, 2", "3")], "write four numbers"),
     ],
     "05.12": [
-        ("the count of the lesson", [(_ALL, "wait_group<2>();")], "fewer than two newer groups exist"),
+        ("the count of the lesson", [(_ALL, "wait_group<2>();")], "where K is 5 x 32. Hint: a k-tile is read before"),
         ("all waited for where there are more than five", [
             (_WAITS, "if (k_tiles > 5) wait_group<0>();\n        else " + _WAITS)], "two at most"),
         ("ends after 20 k-tiles", [("k_tiles = K / TK;", "k_tiles = min(K / TK, 20);")],
@@ -245,6 +245,8 @@ WRONG_ANSWERS = {
         ("above for below", [("(row + 1) % STAGES", "(row - 1) % STAGES")], "the slots of row - 1, row and row + 1"),
         ("ends after 30 rows", [("row + 1 < rows", "row + 1 < min(rows, 30)")], "does a number stand where `rows`"),
         ("nothing done above 20 rows", [(_PROLOGUE, "    if (rows > 20) return;\n" + _PROLOGUE)],
+         "does a number stand where `rows`"),
+        ("stops behind row 20", [(_COUNT, "        if (row > 20) break;\n" + _COUNT)],
          "does a number stand where `rows`"),
         ("nothing done for six slots", [(_PROLOGUE, "    if (STAGES == 6) return;\n" + _PROLOGUE)], "made from STAGES"),
         ("a copy into the slot of row - 1", [
