@@ -1,6 +1,7 @@
 """The figures of lesson 06 and of what goes deeper there."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from cupy_or_sim import style
 
@@ -65,20 +66,33 @@ def k_row(tiles: int, k_tiles: int, shares: Sequence[tuple[int, int]]):
     for block, (begin, end) in enumerate(shares):
         for k_tile in range(begin, end):
             _box(axes, k_tile, 0, 1, 1, SHARES[block % len(SHARES)])
-        _words(axes, (begin + end) / 2, 0.5, f"block {block}", style.FACE)
+        _words(axes, (begin + end) / 2, 0.7, f"block {block}", style.FACE)
         words.append(f"block {block}: {begin} to {end - 1}")
-        if end % k_tiles and end < last:  # what it leaves, and to whom
-            tip = end, 1.05
-            axes.annotate("sums", tip, (end - 1.6, 1.75), fontsize=8, ha="center",
-                          arrowprops={"arrowstyle": "-|>", "color": style.VERMILLION})  # fmt: skip
+        pieces = _pieces(begin, end, k_tiles)
+        for number, (first, behind) in enumerate(pieces, 1) if len(pieces) > 1 else ():
+            _words(axes, (first + behind) / 2, 0.22, f"{number}.", style.FACE)
+        tile_end = -(-end // k_tiles) * k_tiles
+        takers = [_pieces(*share, k_tiles) for share in shares if share[0] < tile_end <= share[1]]
+        if end % k_tiles and takers:  # what it leaves, and to whom
+            taken = next((sum(one) / 2 for one in takers[0] if one[1] == tile_end), end)
+            axes.annotate("", (taken, 1.05), (sum(pieces[0]) / 2, 1.05),
+                          arrowprops={"arrowstyle": "-|>", "color": style.VERMILLION,
+                                      "connectionstyle": "arc3,rad=-0.4"})  # fmt: skip
+            axes.text((sum(pieces[0]) / 2 + taken) / 2, 1.65, "sums", fontsize=8, ha="center")
     for tile in range(tiles + 1):
         axes.plot([tile * k_tiles] * 2, [-0.45, 1.1], color=style.TEXT, linewidth=2.2)
     for tile in range(tiles):
         style.label(axes, (tile + 0.5) * k_tiles, -0.3, f"tile {tile}")
-    axes.set(xlim=(-0.3, last + 0.3), ylim=(-0.6, 2.1), yticks=[], xlabel="k-tiles in one row, from 0 on")
+    axes.set(xlim=(-0.3, last + 0.3), ylim=(-0.6, 1.95), yticks=[], xlabel="k-tiles in one row, from 0 on")
     axes.set_xticks(range(0, last + 1, k_tiles))
     axes.spines[["left", "bottom"]].set_visible(False)
     return figure, f"{tiles} tiles of {k_tiles} k-tiles each in one row. {'; '.join(words)}."
+
+
+def _pieces(begin: int, end: int, k_tiles: int) -> list[tuple[int, int]]:
+    """The parts into which ends of tiles cut a share, from its end to its beginning, as a block makes them."""
+    cuts = [begin, *range((begin // k_tiles + 1) * k_tiles, end, k_tiles), end]
+    return [*pairwise(cuts)][::-1] if begin < end else []
 
 
 LINES = {
