@@ -81,7 +81,12 @@ WRONG = {
     "some rows never written": (
         "    C[m + n * M]",
         "    if (m % 4 != 3) C[m + n * M]",
-        ["rows 3 to 15", "expected", "got nan", "What was written equals A @ B.T: only the rest is missing."],
+        [
+            "rows 3 to 15",
+            "expected",
+            "got nan",
+            "What was written equals A @ B.T: only the rest is missing; row 3, column 0 is the first.",
+        ],
     ),
     "C read as well": ("C[m + n * M] = sum", "C[m + n * M] += sum", ["512 elements are NaN"]),
     "rounded too much": (
