@@ -47,9 +47,10 @@ def guess(
         with np.errstate(over="ignore"):  # a sum that is too long may be too large for a half
             rounded = mistaken.astype(C.dtype)
         if np.array_equal(C[written], rounded[written]):
-            missing = np.argwhere(~written) if cause == "rest-missing" else ()
-            first = "; row {}, column {} is the first".format(*missing[0]) if len(missing) else ""
-            return Mistake(cause, f"\nWhat was written equals {words}{first}.")
+            if cause == "rest-missing" and not written.all():
+                row, column = np.argwhere(~written)[0]
+                words += f"; row {row}, column {column} is the first"
+            return Mistake(cause, f"\nWhat was written equals {words}.")
     return None
 
 

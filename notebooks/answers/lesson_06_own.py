@@ -185,12 +185,12 @@ def _for_every_size(answer: Any) -> tuple[Any, Launch]:
         except CheckFailed as error:
             if error.hazards or {*error.causes} - {"rest-missing"}:
                 raise
-            causes = (*error.causes, "store-of-whole-tiles")
-            raise CheckFailed(str(error), causes=causes, problem=error.problem) from None
+            words = (*error.causes, "store-of-whole-tiles")
+            raise CheckFailed(str(error), causes=words, problem=error.problem) from None
     reached = ", ".join(step for _, step, wrong, _ in found if not wrong) or "no size"
     causes = [(f"any-{cause.removeprefix('any-')}-{why}", cause) for cause, _, why in missing[:1]]
-    words = ", ".join(text for _, text, _ in missing)
-    demand(not missing, f"right for {reached}; not yet for {words}.", *sum(causes, ()))
+    told = ", ".join(text for _, text, _ in missing)
+    demand(not missing, f"right for {reached}; not yet for {told}.", *sum(causes, ()))
     _demand_zeros_in_both(kernel, launch)
     return kernel, launch
 
