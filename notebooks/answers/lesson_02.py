@@ -138,7 +138,7 @@ def _two_roles(kernel: Any) -> None:
 
 def _demand_other_slot_filled(events: list[list[Event]], k_tiles: int) -> None:
     demand(
-        _k_tiles_ahead(events, k_tiles, ROLES) >= 1,
+        k_tiles < 2 or _k_tiles_ahead(events, k_tiles, ROLES) >= 1,
         "the product is right, but there are k-tiles of whose math nobody fills the other slot.",
         "nothing-on-its-way",
     )

@@ -136,6 +136,17 @@ RIGHT_ANSWERS = {
             ("(FULL + slot)", "(5 + slot)"), ("(EMPTY + slot)", "(12 - slot)")]),
         ("the consumers arrive in every turn", [(SAY_EMPTY, "        named_arrive<THREADS>(EMPTY + slot);\n")]),
         ("three slots", [("SLOTS = 2", "SLOTS = 3")]),
+        ("says it of the copy before", [("        wait_all();\n" + SAY_FULL, """        commit_group();
+        if (k_tile > 0) { wait_group<1>(); named_arrive<THREADS>(FULL + (k_tile - 1) % SLOTS); }
+        if (k_tile == K / TK - 1) { wait_group<0>(); named_arrive<THREADS>(FULL + slot); }
+""")]),
+        ("the first turns are named", [("if (k_tile >= SLOTS)", "if (k_tile != 0 && k_tile != 1)")]),
+        ("the consumers say it before their first wait", [
+            (WAIT_FOR_EMPTY, "        named_sync<THREADS>(EMPTY + slot);\n"),
+            (SAY_EMPTY, "        named_arrive<THREADS>(EMPTY + slot);\n"),
+            (WAIT_FOR_FULL, """        for (int s = 0; s < SLOTS && k_tile == 0; ++s)
+            named_arrive<THREADS>(EMPTY + s);
+""" + WAIT_FOR_FULL)]),
         ("a producer that loads and stores", [
             ("copy_async<16>(&As[slot][i / TM][i % TM], &A[i % TM + k * M]);",
              "*(float4*)&As[slot][i / TM][i % TM] = *(const float4*)&A[i % TM + k * M];"),
