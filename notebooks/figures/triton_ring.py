@@ -7,7 +7,6 @@ writes it into the notebook's zip, with Triton (`make install WITH=compilers`).
 from __future__ import annotations
 
 import importlib.util
-import json
 import re
 import sys
 from collections.abc import Iterator
@@ -98,11 +97,12 @@ def triton_ring(source: str, stages: int) -> TritonRing:
     Raises TritonMissing for a text that does not ship, where Triton is not installed."""
     key = cache.key_of("triton", source, ("matmul",), (f"num_stages={stages}",))
     made = partial(_compiled, source, stages)
-    about = json.loads(cache.kept(key, partial(cache.made_here, key, made)))
-    return TritonRing(source, about["ptx"], about["shared"])
+    shared, _, ptx = cache.kept(key, partial(cache.made_here, key, made)).partition("\n")
+    return TritonRing(source, ptx, int(shared))
 
 
 def _compiled(source: str, stages: int) -> str:
+    """The bytes of shared memory in a line of their own, and below it the PTX."""
     try:
         triton = import_module("triton")
     except ImportError:
@@ -123,7 +123,8 @@ def _compiled(source: str, stages: int) -> str:
             options={"num_stages": stages, "num_warps": WARPS, "enable_fp_fusion": True},
         )
     ptx = re.sub(r'(\.file\s+\d+\s+)"[^"]*/', r'\1"', made.asm["ptx"])  # no folder of this machine
-    return json.dumps({"ptx": ptx.partition("\t.section\t.debug_")[0], "shared": made.metadata.shared})
+    ptx, _, _ = ptx.partition("\t.section\t.debug_")
+    return f"{made.metadata.shared}\n{ptx}"
 
 
 def _module(file: Path, source: str) -> ModuleType:

@@ -1,4 +1,4 @@
-"""deeper/05_triton: its texts are Triton's, and what exercise 05.17 asks for is what the simulator says of them."""
+"""deeper/05_triton: its texts are Triton's, and what exercise 05.7 asks for is what the simulator says of them."""
 
 import importlib.util
 

@@ -441,7 +441,7 @@ def test_roofline(folder):
     results = benchmark(a_record(folder), KERNELS)
     figure, alt = results.roofline_figure()
     words = [text.get_text() for text in figure.axes[0].texts]
-    assert {"naive  4", "tiled  32"} <= set(words) and any("2.85 TB/s" in text for text in words)
+    assert {"naive: 4.0", "tiled: 31.5"} <= set(words) and any("2.85 TB/s" in text for text in words)
     assert "each byte moved once: 683 FLOP/byte" in words
     assert "tiled 31.5 at 16 FLOP/byte" in alt
     assert len(style.png(figure)) < 60_000
