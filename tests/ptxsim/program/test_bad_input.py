@@ -241,7 +241,8 @@ def test_ended_from_outside(built, tmp_path):
 def test_ended_while_a_compiler_works(tmp_path, monkeypatch):
     """At the first of four files: no compiler is left, and no other one starts."""
     slow = tmp_path / "nvcc"
-    slow.write_text(f"#!/bin/sh\nsleep 300 & echo $$ $! >> {tmp_path}/started\nwait\n")
+    at_once = '[ "$1" = --version ] && exit'
+    slow.write_text(f"#!/bin/sh\n{at_once}\nsleep 300 & echo $$ $! >> {tmp_path}/started\nwait\n")
     slow.chmod(0o755)
     monkeypatch.setattr(compiler, "toolkit", lambda: compiler.Toolkit(str(slow), "", 13000))
     monkeypatch.setattr(compiler, "runtime_library", lambda tools: tmp_path / "library")
