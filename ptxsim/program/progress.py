@@ -171,5 +171,5 @@ def _to_stderr(line: str) -> None:
 
 def _time(seconds: float) -> str:
     if seconds < 120:
-        return f"{seconds:.0f} s"
+        return f"{seconds:.{int(seconds < 1)}f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:,.0f} h"

@@ -78,7 +78,7 @@ CASES = [
          "note: the program forks", 1),
     Case("run", "__global__ void f() { __trap(); }\nint main() { f<<<1, 1>>>(); }", "program.cu:1: trap", 1),
     Case("run", LOOP + "int main() { " + MANAGED + "f<<<1, 1>>>(x, 1L << 40); cudaFree(x); }",
-         "s: f has not ended after 1 s, and is at program.cu:1: it needs more, or a loop goes on for ever. Run the "
+         " s, and is at program.cu:1: it needs more, or a loop goes on for ever. Run the "
          "program on a smaller problem, or give --limit SECONDS\n", 2, "--limit 1"),
 ]  # fmt: skip
 
