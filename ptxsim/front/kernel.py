@@ -169,8 +169,8 @@ def _source(path: Path) -> str:
     try:
         return text_of(path, errors="replace").removeprefix("\ufeff")
     except (OSError, ValueError):  # a path may hold a NUL
-        # IPython leaves the text of its cells there
-        return "".join(linecache.getlines(str(path)))
+        # IPython leaves the text of its cells there; for another name linecache would search Python's path
+        return "".join(linecache.getlines(str(path))) if str(path) in linecache.cache else ""
 
 
 def _declared(text: str, entry: str) -> tuple[tuple[str, bool], ...]:

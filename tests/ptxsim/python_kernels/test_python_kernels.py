@@ -4,6 +4,7 @@ What the compilers are asked is tested everywhere, with their kept texts in the 
 `compilers` the compilers themselves are, and the page that shows five of them."""
 
 import importlib.util
+import linecache
 import re
 import subprocess
 import sys
@@ -188,6 +189,13 @@ def test_a_compiler_that_is_missing_says_how_to_get_it(monkeypatch):
     for call, package in (ptxsim.triton, "triton"), (ptxsim.numba, "numba-cuda"):
         with pytest.raises(ptxsim.CompilerMissing, match=f"pip install {package}"):
             call(total, 1, 32, ())
+
+
+def test_the_source_of_a_cell_is_what_ipython_keeps_of_it(monkeypatch):
+    text = (PTX / "numba_total.ptx").read_text().replace('"numba_kernels.py"', '"/no/folder/cell.py"')
+    assert ptxsim.from_ptx(text).source == ""
+    monkeypatch.setitem(linecache.cache, "/no/folder/cell.py", (9, None, ["x = 1\n"], "/no/folder/cell.py"))
+    assert ptxsim.from_ptx(text).source == "x = 1\n"
 
 
 # ---- the fixture
