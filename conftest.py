@@ -17,8 +17,14 @@ hypothesis.settings.register_profile(
     "course",
     deadline=None,  # the first example compiles, the others do not
     derandomize=bool(os.environ.get("CI")),  # in CI the same examples every time
+    # what fails names the values that it failed on; to look for simpler ones takes minutes for each test
+    phases=[hypothesis.Phase.explicit, hypothesis.Phase.reuse, hypothesis.Phase.generate],
     print_blob=True,
 )
+hypothesis.settings.register_profile(
+    "simplest", hypothesis.settings.get_profile("course"), phases=[*hypothesis.Phase]
+)
+"""`--hypothesis-profile simplest` looks for them."""
 hypothesis.settings.load_profile("course")
 
 TESTS = Path(__file__).parent / "tests"

@@ -5,7 +5,7 @@ answer is exact, nothing beside `out` is written, and no hazard is seen.
 from dataclasses import dataclass
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cupy_or_sim import device
@@ -19,7 +19,6 @@ FEW = settings(
     deadline=None,
     derandomize=True,  # the same in every run: what the compiler makes of their kernels is kept
     database=None,
-    phases=[Phase.generate],  # a smaller example would take minutes, and these are small
     suppress_health_check=[HealthCheck.too_slow],
 )
 SIZES = st.one_of(st.integers(0, 24), st.sampled_from([8, 16, 32, 65, 72]))
