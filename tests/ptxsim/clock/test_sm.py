@@ -267,6 +267,15 @@ def test_a_copy_for_two_blocks_asks_l2_once_and_what_another_block_frees_comes_l
     assert far - near == costs.OTHER_SM
 
 
+def test_a_phase_ends_with_its_last_arrival():
+    made, arrive = Init(mbarrier=8, count=2), Signal(mbarrier=8, arrivals=1)
+    wait = Await(mbarrier=8, parity=0, sets=0), waits_for(0)
+    work = [Op(stall=15)] * 20
+    late = [*work, arrive, END]
+    early = [made, arrive, *wait, *work, END]
+    assert run([Stream(early, 0), Stream(late, 0)]).end > 2 * 300, "one works, and behind it the other one"
+
+
 def test_a_store_of_the_copy_engine_is_waited_for_until_it_has_read():
     store, flush, wait = BulkStore(size=1 << 15), Commit(), CopiesWait()
     took = cycles(store, flush, wait)

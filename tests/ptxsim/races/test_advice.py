@@ -73,6 +73,10 @@ def test_a_warp_that_comes_first_is_not_all():
             .replace("w[63 - t]", "w[127 - t]"),
             "is missing between the write and the arrival or the flag of thread 0",
         ),
+        (  # all but two lanes of the warp arrive
+            ELECTED.replace("COUNT", "30").replace("t == 0) arrive", "t < 30) arrive"),
+            "a __syncwarp\\(\\) is missing between the write and the arrival or the flag of thread 0",
+        ),
         (
             "__shared__ int w[64]; if (t < 32) { w[t] = in[t]; if (t == 0) "
             "{ __threadfence_block(); atomicExch(out + 64, 1); } }\nelse { while (atomicAdd(out + 64, 0) != 1) { } "
