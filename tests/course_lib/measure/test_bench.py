@@ -1,9 +1,6 @@
 """Benchmarks: keys of records, timing, record and replay, tables and pictures."""
 
 import json
-import select
-import subprocess
-import sys
 from dataclasses import fields, replace
 from unittest.mock import Mock
 
@@ -18,7 +15,7 @@ from course_lib.measure.bench import benchmark, so_far
 from course_lib.measure.results import Results
 from course_lib.measure.roofline_chart import spread
 from course_lib.measure.rows import HEADER, Row
-from cupy_or_sim import cupy_on_numpy, keys, power, style, timing
+from cupy_or_sim import cupy_on_numpy, keys, style, timing
 from ptxsim import NvrtcMissing
 from ptxsim.clock import measured as rates
 from ptxsim.compiler import NvdisasmMissing
@@ -149,24 +146,6 @@ def test_the_clock_is_counted_while_launches_run(monkeypatch):
     fake = install(monkeypatch, FakeCupy({"long": 700.0}))
     assert timing.sm_clock_mhz(lambda: fake.RawKernel("", "long")((1,), (1,), ()), 700.0) == 2000
     assert [name for name, *_ in fake.launched] == ["long"] * 6 + ["clock_rate"]
-
-
-def test_sustained_speed_its_clock_and_what_the_driver_says_meanwhile(monkeypatch):
-    fake = install(monkeypatch, FakeCupy({"long": 1000.0}))
-    fake.cycles_per_us = 1407.4
-    readings = "500.00, 0x0000000000000000", *["699.51, 0x0000000000000004"] * 2, "7"
-    says = ["-c", f"print({chr(10).join(readings)!r}, flush=True); import time; time.sleep(60)"]
-    driver = subprocess.Popen([sys.executable, *says], stdout=subprocess.PIPE, text=True)
-    select.select([driver.stdout], [], [])  # it has said all that
-    monkeypatch.setattr(power, "_watch", lambda: driver)
-    found = power.sustained(lambda: fake.RawKernel("", "long")((1,), (1,), ()), 1000.0, flops=10**9)
-    monkeypatch.undo()
-    fake = install(monkeypatch, FakeCupy({"long": 1000.0}))
-    assert found == {"sustained": 1.0, "sustained_mhz": 1407, "watts": 700, "limits": "power cap"}
-    monkeypatch.setattr(power, "_ASK", ("there is no such program",))
-    found = power.sustained(lambda: fake.RawKernel("", "long")((1,), (1,), ()), 1000.0, flops=10**9)
-    assert found == {"sustained": 1.0, "sustained_mhz": 2000, "watts": None, "limits": ""}
-    assert len(fake.launched) == 3000 + 2  # three times one second, and the clocks before and behind
 
 
 # Record and replay.
