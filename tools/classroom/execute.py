@@ -173,7 +173,7 @@ class SandboxedExecute(Execute):
         ):  # nbclient believes what comes
             self._stop(cell, index, "its kernel sent what no kernel sends")
         finally:
-            self.watch.pid = 0
+            self.watch.rest()
         return cell, resources
 
     def _seconds(self, cell: NotebookNode) -> int:
@@ -253,7 +253,8 @@ class SandboxedExecute(Execute):
 
     def _stop(self, cell: NotebookNode, index: int, why: str) -> None:
         """Note why a cell was stopped; then a fresh kernel, and in it what the assignment gives above this cell."""
-        self.watch.pid, self.stopped = 0, f"Stopped: {why}."
+        self.watch.rest()
+        self.stopped = f"Stopped: {why}."
         self._fail(cell, index, self.stopped)
         self._cleanup_kernel()
         self.create_kernel_manager()

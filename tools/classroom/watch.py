@@ -35,9 +35,13 @@ class Watch:
     def begin(self, pid: int) -> None:
         self.why, self.pid = "", pid
 
+    def rest(self) -> None:
+        """Look at nothing until the next `begin`."""
+        self.pid = 0
+
     def stop(self) -> None:
         """Look no more."""
-        self.pid = 0
+        self.rest()
         self._over.set()
 
     def _look(self) -> None:

@@ -92,6 +92,22 @@ def test_a_sandbox_that_ends_while_somebody_looks_ends_no_watch(monkeypatch):
     assert len(looked) > 2 and watched.why == ""
 
 
+def test_between_two_cells_nobody_is_looked_at(monkeypatch):
+    looked = []
+    monkeypatch.setattr(watch, "started", lambda pid: looked.append(pid) or 0)
+    monkeypatch.setattr(watch, "in_use", lambda pid: 0)
+    monkeypatch.setattr(watch, "EVERY", 0.01)
+    watched = watch.Watch(1 << 30)
+    watched.begin(1 << 30)
+    time.sleep(0.2)
+    watched.rest()
+    time.sleep(0.05)  # whoever looked then is through
+    before = len(looked)
+    time.sleep(0.2)
+    watched.stop()
+    assert before == len(looked) > 2 and {*looked} == {1 << 30}
+
+
 @pytest.mark.parametrize(
     ("there", "limited"), [("exit 1", False), ('while [ "$1" != true ]; do shift; done; exec "$@"', True)]
 )
