@@ -115,7 +115,7 @@ class Arena:
         here = self.bytes_at(at, pages)[address - first :][:size]
         return self._add(Allocation(address, Bytes(here), REGISTERED, site)), at
 
-    def release(self, allocation: Allocation, site: int) -> None:
+    def release(self, allocation: Allocation, site: int = 0) -> None:
         self.live.remove(allocation)
         self.used -= allocation.size
         allocation.freed = site

@@ -61,7 +61,7 @@ class Memory:
         found = self.arena.find(address)
         if found is None or found.kind != REGISTERED:
             return Answer(errors.NOT_REGISTERED)
-        self.arena.release(found, 0)
+        self.arena.release(found)
         return Answer()
 
     def pointer(self, address: int) -> Answer:
@@ -130,7 +130,7 @@ class Memory:
         """cudaDeviceReset."""
         self.context.lost = 0
         for each in self._own():
-            self.arena.release(each, 0)
+            self.arena.release(each)
         return Answer()
 
     def touched(self, address: int) -> Answer:

@@ -179,7 +179,7 @@ def _end_of_name(full: str) -> int:
 
 def _buffer_of(variable: Allocation, align: int) -> Buffer:
     label = f"{variable.name} ({in_bytes(variable.size)})"
-    return Buffer(variable.address, variable.memory, label, max(align, 1), 0, variable.size // max(align, 1))
+    return Buffer(variable.address, variable.memory, label, align, 0, variable.size // align)
 
 
 def _text(path: str) -> str:

@@ -47,6 +47,13 @@ def test_a_pointer_into_an_allocation(program):
     ] or program.kinds() == [("out-of-bounds", "read-beyond-array")]
 
 
+def test_a_variable_has_its_elements(program):
+    (variable, _) = program.ask("symbol", 777).numbers
+    program.launch(program.allocate(256), variable + 4, 1)
+    (found,) = program.findings.report([], "", 0, 0).hazards
+    assert "element 1 of calls (4 bytes), which has 1 elements" in found.hazard.message
+
+
 @pytest.mark.parametrize(
     ("source", "found"),
     [
@@ -112,6 +119,15 @@ def test_what_is_freed(program):
     whys = [why for _, _, why in program.refused()]
     assert [why[: len(begin)] for why, begin in zip(whys, begins, strict=True)] == begins
     assert program.runtime.memory.leaks() == [(64, 0)]
+
+
+def test_a_reset_frees_all(program):
+    address, _ = program.allocate(64), program.allocate(64, HOST)
+    assert program.ask("reset").error == 0
+    assert program.runtime.memory.leaks() == []
+    program.launch(program.allocate(256), address, 4)
+    (found,) = program.findings.report([], "", 0, 0).hazards
+    assert found.hazard.cause == "freed-array"
 
 
 def test_launches_that_cuda_refuses(program):
