@@ -243,7 +243,7 @@ class Shadow:
             found = self.strong_writes.since(spread.lanes, spread.granules, 0)
             self._report_found(machine, NOT_COHERENT, spread, found)
         touch = Touch(lanes, machine.orders.first_lane, unit, count, machine.orders.trail.step(pc))
-        self.read_only.note(touch, 0)
+        self.read_only.note(touch)
 
     def unwritten(self, unit: np.ndarray, size: int) -> np.ndarray:
         """Which bytes of these units nobody has written: (units, size)."""
@@ -284,7 +284,7 @@ class Shadow:
         count = size // self.granule
         self._check(machine, Act(True, True, True), _spread(lanes, unit, count, pc), count, None)
         machine.math.on_write(unit, size, pc, lanes)
-        self.strong_writes.note(Touch(lanes, machine.orders.first_lane, unit, count, time), 0)
+        self.strong_writes.note(Touch(lanes, machine.orders.first_lane, unit, count, time))
 
     def on_async_read(self, machine: Watched, reach: Reach, noted: bool = True) -> None:
         """The copy engine or the tensor cores read here for one lane. `noted`: as a read of now; otherwise
@@ -338,9 +338,9 @@ class Shadow:
         if not len(self.readers):
             self.readers = np.zeros(len(machine.orders.agent_of_lane), bool)
         self.readers[touch.lanes] = True
-        reads.note(touch, 0)
+        reads.note(touch)
         if len(reads.noted) > MOST_READS:
-            reads.enter(0)
+            reads.enter()
 
     def unfenced(self, machine: Watched, reach: Reach, kind: str, space: str) -> list[Race]:
         """What threads wrote there before, and no fence of this space lies between: the last plain write, and the last

@@ -66,8 +66,8 @@ class Touches:
         self.waiting = 0
         self.latest = 0  # the time of the last touch; 0: nothing was touched
 
-    def note(self, touch: Touch, low: int) -> None:
-        """Something was touched. What was before `low` is ordered before everything."""
+    def note(self, touch: Touch, low: int = 0) -> None:
+        """Something was touched. What was before `low` is ordered before everything; the first time is 1."""
         self.latest = max(self.latest, touch.time)
         self.noted.append(touch)
         self.waiting += len(touch.unit) * touch.count
@@ -81,7 +81,7 @@ class Touches:
         self.further.forget(granules, time, len(self.time))
 
     def enter(
-        self, low: int, near: np.ndarray | None = None, seen: int = 0, lows: np.ndarray | None = None
+        self, low: int = 0, near: np.ndarray | None = None, seen: int = 0, lows: np.ndarray | None = None
     ) -> None:
         """Enter what was noted, at least what may lie at these granules and was not before the time `seen`. `lows`: by
         block, where a block's granules are its own."""
@@ -159,7 +159,7 @@ class Touches:
         """Touches since that time, by anybody; None: none."""
         if self.latest < time:
             return None
-        self.enter(0)
+        self.enter()
         return self._search(lambda lanes, others, times: times >= time, lanes, granules, time)
 
     def meeting(
@@ -174,7 +174,7 @@ class Touches:
         """Touches since that time by each lane itself, a lane of the grid; None: none."""
         if self.latest < time:
             return None
-        self.enter(0)
+        self.enter()
         return self._search(
             lambda mine, others, times: (times >= time) & (others == mine), lanes, granules, time
         )
@@ -183,7 +183,7 @@ class Touches:
         """The granules that a lane of the grid touched, and when: of each the last time, as far as it is kept."""
         if not self.latest:
             return np.zeros(0, np.int64), np.zeros(0, np.int32)
-        self.enter(0)
+        self.enter()
         here = np.flatnonzero((self.lane == lane) & (self.time > 0))
         granules, times = [here], [self.time[here]]
         for run in self.further.runs:
