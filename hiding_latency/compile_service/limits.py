@@ -23,7 +23,9 @@ class Limits:
     stack: int = 64 << 20
     """Of one compilation: text that is nested too deeply ends there."""
     answer: int = 4 << 20
-    """Of PTX, or of a log."""
+    """Of PTX, of a log, of machine code and its listing."""
+    walls: bool = True
+    """Whether nothing but the system's own walls keeps a disassembler from files: without them it lists nothing."""
     at_once: int = field(default_factory=lambda: min(8, max(4, 2 * (os.cpu_count() or 1))))
     """Compilations at a time: more than cores, so that some that take long leave room for the others."""
     waiting: int = 60

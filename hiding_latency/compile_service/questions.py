@@ -22,7 +22,7 @@ IN_WORDS = (
     "-std=, -D, -U, -ftz=, -prec-div=, -prec-sqrt=, -fmad=, -use_fast_math, -maxrregcount=, -w and -arch="
 )
 ARCH = re.compile(r"(sm|compute)_\d{2,3}[af]?")
-KINDS = ("ptx", "log")
+KINDS = ("ptx", "log", "code")
 LONGEST_OPTION = 200
 _HEADERS = "-DCOURSE_HEADERS="
 
@@ -37,8 +37,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Question:
-    """A text to compile: to PTX, or (kind "log") to ptxas's report of it, or ("cubin", of nobody outside) to machine
-    code."""
+    """A text to compile: to PTX, or (kind "log") to ptxas's report of it, or ("code") to machine code, listed."""
 
     source: str
     options: tuple[str, ...]
@@ -73,7 +72,7 @@ def read(body: bytes, limits: Limits) -> Question:
         options += (f"-arch={arch}",)
     kind = given.get("kind", "ptx")
     if kind not in KINDS:
-        raise Refused(400, f"kind is {_short(kind)}; it can be ptx or log, and is ptx without it.")
+        raise Refused(400, f"kind is {_short(kind)}; it can be ptx, log or code, and is ptx without it.")
     return Question(_source(given["source"], limits), options, _texts(given, "names", limits), kind)
 
 

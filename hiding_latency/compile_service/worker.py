@@ -13,12 +13,14 @@ import os
 import select
 import signal
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
 
 from cupy_or_sim.device import INCLUDE
-from ptxsim.compiler import nvrtc
+from ptxsim.compiler import ToolMissing, nvrtc
 
+from . import listing
 from .limits import Limits
 from .questions import Question
 
@@ -26,8 +28,6 @@ Headers = dict[bytes, bytes]
 """Name -> text, as `nvrtc.all_headers` gives them."""
 BACK = 3
 """The one open file of a copy that leads anywhere."""
-END_WITH_PARENT = 1
-"""PR_SET_PDEATHSIG of Linux: the signal for a copy when the process that made it is gone."""
 FIRST = 'extern "C" __global__ void first() {}'
 
 
@@ -42,10 +42,14 @@ def main() -> None:
         hello = {"compiler": "NVRTC {}.{}".format(*nvrtc.version())}
     except (ImportError, nvrtc.NvrtcMissing) as error:
         hello = {"error": f"There is no compiler on the machine that serves this page. {error}"}
+    try:
+        lister, why = listing.command(limits), ""
+    except (ImportError, ToolMissing) as error:
+        lister, why = [], f"The machine that serves this page lists no machine code. {error}"
     os.chdir("/")
     print(json.dumps(hello), file=answers, flush=True)
     if "compiler" in hello:
-        Desk(known, limits, answers).work()
+        Desk(known, limits, answers, lister, why).work()
 
 
 @dataclass
@@ -60,8 +64,11 @@ class Copy:
 class Desk:
     """Hands questions to copies, and their answers back."""
 
-    def __init__(self, known: Headers, limits: Limits, answers: TextIO) -> None:
+    def __init__(
+        self, known: Headers, limits: Limits, answers: TextIO, lister: list[str], why_none: str
+    ) -> None:
         self._known, self._limits, self._answers = known, limits, answers
+        self._lister, self._why_none = lister, why_none
         self._at_work: dict[int, Copy] = {}
 
     def work(self) -> None:
@@ -89,12 +96,15 @@ class Desk:
                 os.kill(copy.process, signal.SIGKILL)
 
     def _begin(self, number: int, question: Question) -> None:
+        lister = self._lister if question.kind == "code" else []
+        if question.kind == "code" and not lister:
+            return self._say([number, 503, {"error": self._why_none}, False])
         here, back = os.pipe()
         process = os.fork()
         if process == 0:
             try:
-                give_up_rights(back, self._limits)
-                said = json.dumps(compiled(question, self._known, self._limits)).encode()
+                give_up_rights(back, self._limits, lister)
+                said = json.dumps(compiled(question, self._known, self._limits, lister)).encode()
                 while said:
                     said = said[os.write(BACK, said) :]
                 os._exit(0)
@@ -136,43 +146,42 @@ def judged(said: bytes, status: int, limits: Limits) -> tuple[int, dict, bool]:
     return (*json.loads(said), True)
 
 
-def compiled(question: Question, known: Headers, limits: Limits) -> tuple[int, dict]:
-    """What the compiler says, in this process."""
+def compiled(
+    question: Question, known: Headers, limits: Limits, lister: Sequence[str] = ()
+) -> tuple[int, dict]:
+    """What the compiler says, in this process. `lister`: the command that lists machine code."""
+    asked = (question.kind, question.source, question.names, question.options)
     try:
-        made = nvrtc.compile_enclosed(question.kind, question.source, question.names, question.options, known)
+        made = nvrtc.compile_enclosed(*asked, known, listing.printer(lister, limits))
+        listing.check_size(len(made.text), limits)
     except nvrtc.CompileError as error:
         return 422, {"error": str(error)}
-    if len(made.text) > limits.answer:
-        said = (
-            f"What the compiler made has {len(made.text):,} characters, and at most {limits.answer:,} are sent: "
-            "unroll less."
-        )
-        return 422, {"error": said}
     log = made.log[: limits.answer]
     text = {question.kind: made.text} if question.kind != "log" else {}
     return 200, {"ptx": "", "log": log, "lowered": made.lowered} | text
 
 
-def give_up_rights(back: int, limits: Limits) -> None:
-    """From here on this process can compute, and write to `back`, for a while."""
+def give_up_rights(back: int, limits: Limits, lister: Sequence[str] = ()) -> None:
+    """From here on this process can compute, and write to `back`, for a while; start `lister` too, when it is time."""
     import resource  # not on Windows
 
-    ctypes.CDLL(None).prctl(END_WITH_PARENT, signal.SIGKILL)
-    nothing = os.open(os.devnull, os.O_RDWR)
+    ctypes.CDLL(None).prctl(listing.END_WITH_PARENT, signal.SIGKILL)
+    nothing, with_libraries = os.open(os.devnull, os.O_RDWR), address_space()
+    if lister:
+        listing.wall_in(lister)
     os.dup2(back, BACK + 1)
     for number in range(BACK):
         os.dup2(nothing, number)
     os.dup2(BACK + 1, BACK)
     os.closerange(BACK + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-    with_libraries = address_space()
     for what, most in {
-        resource.RLIMIT_NOFILE: 0,
-        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_FSIZE: limits.answer if lister else 0,  # of machine code, in memory
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_STACK: limits.stack,
         resource.RLIMIT_AS: with_libraries + limits.memory,
     }.items():
         resource.setrlimit(what, (most, most))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, listing.FILES if lister else 0))
     for number, timer, seconds in (
         (signal.SIGPROF, signal.ITIMER_PROF, limits.seconds),  # of work
         (signal.SIGALRM, signal.ITIMER_REAL, limits.patience),

@@ -2,7 +2,7 @@
 
 nvrtc        NVIDIA's compiler as a library: PTX; registers, spills and shared memory as ptxas reports them
 headers      CUDA's headers in memory, for compiling what somebody else sent
-elsewhere    PTX from another machine's compiler, where there is none here
+elsewhere    PTX and machine code from another machine's compiler, where there is none here
 cache        what it made, kept in files: the one place where a compilation is looked up
 nested       how deep a text may be nested before the compiler's stack is full
 signature    the names of a kernel's parameters, from its source, for messages
@@ -16,7 +16,7 @@ from ..ptx.program import MAIN_FILE, Instruction
 from ..ptx.provenance import read_by, written_by
 from . import cache, elsewhere, nvrtc
 from .cache import ToolMissing
-from .disassembly import NvdisasmMissing
+from .disassembly import NvdisasmMissing, nvdisasm
 
 __all__ = [
     "ENDS",
@@ -26,6 +26,7 @@ __all__ = [
     "ToolMissing",
     "cache",
     "elsewhere",
+    "nvdisasm",
     "nvrtc",
     "read_by",
     "targets_of",

@@ -10,6 +10,7 @@ import re
 import struct
 import subprocess
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -84,22 +85,30 @@ def control_of(upper: int) -> Control:
     )
 
 
-def disassemble(cubin: bytes) -> str:
+def disassemble(cubin: bytes, printed: Callable[[bytes], str] | None = None) -> str:
     """What `nvdisasm -c -gi -hex` prints of a cubin, as far as `parse` reads it; before it the kernels' literals.
 
-    Raises NvdisasmMissing, and RuntimeError with nvdisasm's own words.
+    `printed` runs it in another way than here. Raises NvdisasmMissing, and RuntimeError with nvdisasm's own words.
     """
+    lines = (printed or _printed)(cubin).splitlines()
+    code = [re.sub(r"\s+", " ", line) for line in lines if _READ.search(line)]
+    literals = [f"{name}: {data.hex()}" for name, data in _sections(cubin) if name.startswith(LITERALS)]
+    return "\n".join(literals + code)
+
+
+def _printed(cubin: bytes) -> str:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "kernel.cubin"
         file.write_bytes(cubin)
-        done = subprocess.run(
-            [_nvdisasm(), "-c", "-gi", "-hex", str(file)], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(nvdisasm(str(file)), capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"nvdisasm cannot read the machine code: {done.stderr.strip()}")
-    code = [re.sub(r"\s+", " ", line) for line in done.stdout.splitlines() if _READ.search(line)]
-    literals = [f"{name}: {data.hex()}" for name, data in _sections(cubin) if name.startswith(LITERALS)]
-    return "\n".join(literals + code)
+    return done.stdout
+
+
+def nvdisasm(file: str) -> list[str]:
+    """The command that prints a file of machine code. Raises NvdisasmMissing."""
+    return [_nvdisasm(), "-c", "-gi", "-hex", file]
 
 
 def _sections(cubin: bytes) -> list[tuple[str, bytes]]:

@@ -1,9 +1,9 @@
-"""PTX from a compiler elsewhere: a compile service on another machine, or what came with a link.
+"""What a compiler elsewhere makes: a compile service on another machine, or what came with a link.
 
 Asked only where this machine has no NVRTC and the text is not kept. `use` says what one text compiles to; `ask_with`
 names who answers for all others. A service is asked as `question` says, and answers as the course's does:
 
-200  {"ptx": text, "log": text, "lowered": names}
+200  {"ptx": text, "log": text, "lowered": names}, and under its own name a text of another kind that was asked for
 422  {"error": the compiler's errors}
 any other  {"error": one sentence that says why there is no answer}
 """
@@ -96,9 +96,9 @@ def _is_near(host: str) -> bool:
 
 
 def _asked(wanted: nvrtc.Wanted) -> str | None:
-    """The text, as it is kept. A service makes PTX and ptxas's log; machine code only a compiler here."""
-    if wanted in _known or wanted[0] == "code":
-        return _known.get(wanted)
+    """The text, as it is kept."""
+    if wanted in _known:
+        return _known[wanted]
     address = os.environ.get(ADDRESS)
     send = _send[0] if _send else over_http(address) if address else None
     if send is None:
@@ -109,11 +109,7 @@ def _asked(wanted: nvrtc.Wanted) -> str | None:
 def _kept_form(status: int, answer: object, kind: str) -> str:
     """An answer as it is kept. Raises NvrtcMissing, in the service's words or ours, for one that is no text."""
     said = answer if isinstance(answer, Mapping) else {}
-    text, lowered, error = (
-        said.get("ptx" if kind == "ptx" else "log"),
-        said.get("lowered", {}),
-        said.get("error"),
-    )
+    text, lowered, error = said.get(kind), said.get("lowered", {}), said.get("error")
     if status == OK and isinstance(text, str) and isinstance(lowered, Mapping):
         if all(isinstance(name, str) for pair in lowered.items() for name in pair):
             return nvrtc.packed(text, dict(lowered))

@@ -8,7 +8,6 @@ import contextlib
 import json
 import os
 import re
-from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -112,10 +111,15 @@ def all_headers(first: Sequence[str | Path] = ()) -> headers.Headers:
 
 
 def compile_enclosed(
-    kind: str, source: str, names: Sequence[str], options: Sequence[str], known: headers.Headers
+    kind: str,
+    source: str,
+    names: Sequence[str],
+    options: Sequence[str],
+    known: headers.Headers,
+    printed: Callable[[bytes], str] | None = None,
 ) -> Compiled:
     """Compile what somebody else sent: NVRTC is handed all headers that there are, looks for none on this machine, and
-    nothing is kept. `kind` is "ptx", "log" for that of ptxas, or "cubin" for machine code, in base64.
+    nothing is kept. `kind` is "ptx", "log" for that of ptxas, or "code" for machine code, which `printed` disassembles.
 
     Raises CompileError. The texts are those of `compile_ptx`, the learner's file is named as there.
     """
@@ -125,9 +129,7 @@ def compile_enclosed(
     else:
         full = (*_full_options(options, arch.replace("compute_", "sm_")), *OF_PTXAS)
     made = _compile_now(source, tuple(names), full, known)
-    if kind == "cubin":
-        return Compiled(b64encode(made.cubin).decode(), made.lowered, made.log)
-    text = _names_of_headers(made.ptx) if kind == "ptx" else made.log
+    text = _names_of_headers(_text_of(made, kind, printed))
     return Compiled(_without_paths(text, ()), made.lowered, made.log)
 
 
@@ -138,7 +140,7 @@ def wanted(
     kind: str = "ptx",
     arch: str = "sm_90",
 ) -> Wanted:
-    """What `compile_ptx` asks for, or `resources` (kind "log") for a real architecture."""
+    """What `compile_ptx` asks for, or for a real architecture `resources` (kind "log") and `machine_code` ("code")."""
     if kind == "ptx":
         full = _full_options(options, asked_arch(options).replace("sm_", "compute_"))
     else:
@@ -149,11 +151,6 @@ def wanted(
 def packed(text: str, lowered: dict[str, str]) -> str:
     """A text as it is kept, behind a line that says what it is."""
     return f"{json.dumps({'lowered': lowered})}\n{text}"
-
-
-def packed_code(cubin: bytes, lowered: dict[str, str]) -> str:
-    """Machine code as it is kept: disassembled."""
-    return packed(disassemble(cubin), lowered)
 
 
 def refused(error: str) -> str:
@@ -174,8 +171,7 @@ def resources(
 
 def machine_code(source: str, name_expressions: Sequence[str], options: Sequence[str], arch: str) -> Compiled:
     """What nvdisasm makes of a cubin for a real architecture, with the source line of each instruction."""
-    full = (*_full_options(options, _specific(arch, options)), *OF_PTXAS)
-    return _compile("code", source, tuple(name_expressions), full)
+    return _compile(*wanted(source, options, name_expressions, "code", arch))
 
 
 def whole_log(source: str, options: Sequence[str] = ()) -> str:
@@ -333,8 +329,16 @@ def _fresh(kind: str, source: str, names: tuple[str, ...], options: tuple[str, .
         made = _made(source, names, options)
     except CompileError as error:
         return refused(_without_paths(str(error), options))
-    text = {"ptx": lambda: made.ptx, "log": lambda: made.log, "code": lambda: disassemble(made.cubin)}[kind]()
-    return packed(_without_paths(text, options), made.lowered)
+    return packed(_without_paths(_text_of(made, kind), options), made.lowered)
+
+
+def _text_of(made: "_Made", kind: str, printed: Callable[[bytes], str] | None = None) -> str:
+    texts = {
+        "ptx": lambda: made.ptx,
+        "log": lambda: made.log,
+        "code": lambda: disassemble(made.cubin, printed),
+    }
+    return texts[kind]()
 
 
 def _without_paths(text: str, options: Sequence[str]) -> str:
@@ -410,10 +414,11 @@ def _lowered_name(program: object, name: str) -> str:
     return lowered.decode()
 
 
-def _names_of_headers(ptx: str) -> str:
-    """PTX in which headers in memory have their own names: NVRTC puts the working directory before them."""
+def _names_of_headers(text: str) -> str:
+    """A text in which headers in memory have their own names: NVRTC puts the working directory before them."""
     here = re.escape(Path.cwd().as_posix().rstrip("/"))
-    return re.sub(rf'^(\s*\.file\s+\d+\s+"){here}/', r"\1", ptx, flags=re.MULTILINE)
+    names = r"^\s*\.file\s+\d+\s|^ //## File | inlined at "
+    return re.sub(rf'({names})"{here}/', r'\1"', text, flags=re.MULTILINE)
 
 
 def _readable(log: str, enclosed: bool = False) -> str:

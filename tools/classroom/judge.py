@@ -11,8 +11,6 @@ import json
 import os
 import sys
 import threading
-from base64 import b64decode
-from dataclasses import replace
 from functools import partial
 from typing import TextIO
 from unittest import mock
@@ -25,8 +23,8 @@ from hiding_latency.compile_service.questions import Refused, read
 from ptxsim.compiler import ToolMissing, elsewhere, nvrtc
 from tools.classroom import wire
 
-LIMITS = Limits(patience=100)
-"""Of a compilation. A machine that grades has work to do, and waits for it."""
+LIMITS = Limits(patience=100, walls=False)
+"""Of a compilation. A machine that grades has work to do, and waits for it; the sandbox has walls of its own."""
 
 
 def main() -> None:
@@ -36,9 +34,7 @@ def main() -> None:
     nvrtc.use_none("what is handed in is compiled by compile_service alone, which gave no answer")
     loop = asyncio.new_event_loop()  # in which the worker is heard, also while a check is at work
     threading.Thread(target=loop.run_forever, daemon=True).start()
-    worker = Worker(LIMITS)
-    elsewhere.ask_with(partial(compiled, worker, loop))
-    nvrtc.ELSEWHERE.append(partial(disassembled, worker, loop))
+    elsewhere.ask_with(partial(compiled, Worker(LIMITS), loop))
     _say(said, {"ready": True})
     for line in sys.stdin:
         asked = json.loads(line)
@@ -73,24 +69,10 @@ def judged(exercise: str, packed: object, said: TextIO) -> dict:
     return {"ok": verdict.ok, "said": repr(verdict), "pictures": pictures}
 
 
-def disassembled(worker: Worker, loop: asyncio.AbstractEventLoop, wanted: nvrtc.Wanted) -> str | None:
-    """A kernel's machine code, as `nvrtc` keeps it: the worker compiles, and nvdisasm here reads what came of it."""
-    kind, *text = wanted
-    if kind != "code":
-        return None
-    status, said = compiled(worker, loop, elsewhere.question(("log", *text)), "cubin")
-    if status == elsewhere.OK:
-        return nvrtc.packed_code(b64decode(said["cubin"]), said["lowered"])
-    if status == elsewhere.REFUSED:
-        return nvrtc.refused(said["error"])
-    raise nvrtc.NvrtcMissing(said["error"])
-
-
-def compiled(worker: Worker, loop: asyncio.AbstractEventLoop, asked: dict, kind: str = "") -> Answer:
-    """What the worker says of a kernel. One that it does not take does not compile. `kind`: another than is asked."""
+def compiled(worker: Worker, loop: asyncio.AbstractEventLoop, asked: dict) -> Answer:
+    """What the worker says of a kernel. One that it does not take does not compile."""
     try:
         question = read(json.dumps(asked).encode(), LIMITS)
-        question = replace(question, kind=kind) if kind else question
     except Refused as error:
         return elsewhere.REFUSED, {"error": str(error)}
     answer, _ = asyncio.run_coroutine_threadsafe(worker.ask(question), loop).result()

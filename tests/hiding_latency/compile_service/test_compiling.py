@@ -40,11 +40,12 @@ def copies(server):
     return Path(f"/proc/{number}/task/{number}/children").read_text().split()
 
 
-def test_a_kernel_of_a_lesson_becomes_what_ships_of_it(service):
+@pytest.mark.parametrize("kind", ["ptx", "code"])
+def test_a_kernel_of_a_lesson_becomes_what_ships_of_it(service, kind):
     source = kernel_source("02_producer_consumer", "early_copy")
-    wanted = nvrtc.wanted(source, OPTIONS)
+    wanted = nvrtc.wanted(source, OPTIONS, kind=kind)
     status, said, _ = ask(service, **elsewhere.question(wanted))
-    assert status == 200 and nvrtc.packed(said["ptx"], said["lowered"]) == cache.find(cache.key_of(*wanted))
+    assert status == 200 and nvrtc.packed(said[kind], said["lowered"]) == cache.find(cache.key_of(*wanted))
 
 
 def test_warnings_come_in_the_log(service):
@@ -132,7 +133,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["ptx", "log"])
+@pytest.mark.parametrize("kind", ["ptx", "log", "code"])
 @pytest.mark.parametrize("way", HOSTILE)
 def test_no_way_to_read_a_file_of_the_machine(service, tmp_path, way, kind):
     there, missing = tmp_path / "of_the_teacher.h", tmp_path / "of_nobody_ever.h"
@@ -372,6 +373,8 @@ problem = Gemm(4096, 4096, 4096, "float32")
 edited = cp.RawKernel(kernel.code + "// mine", "tiled", options=kernel.options)
 print(problem.check(edited, launch))
 barrier = "__syncthreads();                              // the k-tile is complete"
+from course_lib import benchmark
+print(benchmark(problem, {"mine": (edited, launch)}, model=True).rows[0].origin)
 broken = cp.RawKernel(edited.code.replace(barrier, ""), "tiled", options=kernel.options)
 report = problem.one_block(broken, launch)
 print(report.hazards[0].kind)
@@ -395,6 +398,7 @@ def test_a_machine_without_a_compiler_checks_edited_kernels(service):
     )
     lines = done.stdout.splitlines()
     assert lines and lines[0].startswith("check passed"), done.stdout + done.stderr
+    assert lines[1].startswith("model of an H100"), "its machine code comes with a listing"
     assert "read-after-write" in lines and "CompileError kernel.cu(" in lines[-1]
 
 

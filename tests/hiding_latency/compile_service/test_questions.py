@@ -28,7 +28,8 @@ def refusal(body):
 def test_what_lessons_ask_is_allowed(options):
     asked = read(json.dumps(elsewhere.question(nvrtc.wanted(SOURCE, options, ("f<3>",)))).encode(), LIMITS)
     assert asked.source == SOURCE and asked.names == ("f<3>",) and asked.kind == "ptx"
-    assert read(json.dumps(elsewhere.question(nvrtc.wanted(SOURCE, options, kind="log"))).encode(), LIMITS)
+    for kind in ("log", "code"):
+        assert read(json.dumps(elsewhere.question(nvrtc.wanted(SOURCE, options, kind=kind))).encode(), LIMITS)
     assert Question.of(json.loads(json.dumps(asdict(asked)))) == asked
 
 
@@ -68,8 +69,8 @@ def test_an_option_that_may_name_a_file_is_refused(option):
         ({"source": "", "names": ["x" * (LONGEST_OPTION + 1)]}, 400, "too long"),
         ({"source": "", "arch": "sm_80 -I/etc"}, 400, "write it like sm_80"),
         ({"source": "", "arch": 80}, 400, "arch is 80"),
-        ({"source": "", "kind": "code"}, 400, "ptx or log"),
-        ({"source": "", "kind": ["ptx"]}, 400, "ptx or log"),
+        ({"source": "", "kind": "cubin"}, 400, "ptx, log or code"),
+        ({"source": "", "kind": ["ptx"]}, 400, "ptx, log or code"),
         ({"source": "", "options": ["-DCOURSE_HEADERS=0x1"]}, 400, "load the page again"),
     ],
 )

@@ -16,15 +16,12 @@ KNOWN = nvrtc.all_headers([INCLUDE])
 
 def answer(asked):
     """What a service answers."""
-    options = (*asked["options"], f"-arch={asked['arch']}")
+    options, kind = (*asked["options"], f"-arch={asked['arch']}"), asked.get("kind", "ptx")
     try:
-        made = nvrtc.compile_enclosed(
-            asked.get("kind", "ptx"), asked["source"], asked.get("names", ()), options, KNOWN
-        )
+        made = nvrtc.compile_enclosed(kind, asked["source"], asked.get("names", ()), options, KNOWN)
     except nvrtc.CompileError as error:
         return 422, {"error": str(error)}
-    ptx = made.text if "kind" not in asked else ""
-    return 200, {"ptx": ptx, "log": made.log, "lowered": made.lowered}
+    return 200, {"ptx": "", "log": made.log, "lowered": made.lowered, kind: made.text}
 
 
 @pytest.fixture
@@ -63,6 +60,7 @@ def test_a_service_gives_what_a_compiler_gives(no_compiler, monkeypatch):
     asked = [
         nvrtc.wanted(SOURCE, HOPPER),
         nvrtc.wanted(SOURCE, HOPPER, kind="log"),
+        nvrtc.wanted(SOURCE, HOPPER, kind="code"),
         nvrtc.wanted(template, (), ("t<3>",)),
     ]
     there = [nvrtc._compile(*each) for each in asked]
@@ -85,12 +83,6 @@ def test_a_service_that_has_no_answer_says_why(no_compiler):
     elsewhere.ask_with(lambda _: (429, {"error": "sixty wait already"}))
     with pytest.raises(nvrtc.NvrtcMissing, match="sixty wait already"):
         nvrtc.compile_ptx(SOURCE)
-
-
-def test_machine_code_is_not_asked_for(no_compiler):
-    elsewhere.ask_with(lambda _: pytest.fail("asked"))
-    with pytest.raises(nvrtc.NvrtcMissing):
-        nvrtc.machine_code(SOURCE, (), (), "sm_90")
 
 
 def test_what_is_asked_names_no_folder():

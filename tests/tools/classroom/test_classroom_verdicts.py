@@ -14,7 +14,7 @@ import pytest
 from cupy_or_sim import OPTIONS, Launch
 from cupy_or_sim.cupy_on_numpy import RawKernel
 from hiding_latency.compile_service.pool import Worker
-from ptxsim.compiler import cache, nvrtc
+from ptxsim.compiler import cache, elsewhere, nvrtc
 from tests.tools.classroom.hand_ins import answers
 from tests.tools.classroom.test_classroom import LESSON
 from tools.classroom import judge, sandbox, verdicts, watch, wire
@@ -176,7 +176,7 @@ def test_an_answer_that_takes_too_much_gets_no_verdict_and_the_next_one_does(pro
     assert process.verdict("00.3", packed("00.3"), None)["ok"]
 
 
-def test_machine_code_comes_of_the_workers_cubin(monkeypatch):
+def test_machine_code_comes_from_the_worker(monkeypatch):
     """A check may ask what a kernel that nobody compiled before takes, or how long."""
     asked = ('extern "C" __global__ void k(float* C) { C[threadIdx.x] *= 41.5f; }', (), OPTIONS, "sm_90")
     wanted = nvrtc.machine_code(*asked)
@@ -185,7 +185,7 @@ def test_machine_code_comes_of_the_workers_cubin(monkeypatch):
     heard = threading.Thread(target=loop.run_forever)
     heard.start()
     monkeypatch.setattr(nvrtc, "_none_because", "a worker has to do it")
-    monkeypatch.setattr(nvrtc, "ELSEWHERE", [partial(judge.disassembled, worker, loop)])
+    monkeypatch.setattr(elsewhere, "_send", [partial(judge.compiled, worker, loop)])
     monkeypatch.setattr(cache, "in_use", lambda: False)
     try:
         # a kept text may name the file by where it was compiled
