@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from .ground.heap import Heap
 from .ground.work import Budget
 from .ptx.flow import Flow
 from .ptx.locks import Lock
@@ -115,6 +116,8 @@ class Launched(Protocol):
     """What printf wrote, call by call."""
     printed: int
     """Characters of it."""
+    heap: Heap
+    """What malloc and new give."""
 
     @property
     def code(self) -> Decoded: ...

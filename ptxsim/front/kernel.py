@@ -113,7 +113,7 @@ def _variables(
     module = _module(nvrtc.compile_ptx(source, name_expressions, options).ptx, ptx.MAIN_FILE)
     variables = ptx.of_module(module)
     limits.check_variables(sum(each.size for each in variables))
-    return tuple(_module_variables(variables))
+    return tuple(_module_variables(module, variables))
 
 
 @lru_cache(maxsize=64)
@@ -219,7 +219,7 @@ def _linked(
 ) -> Kernel:
     with _read(name):
         program = ptx.link(module, entry)
-        variables = tuple(_module_variables(program.globals))
+        variables = tuple(_module_variables(module, program.globals))
         if program.reserved_shared:
             program = replace(program, instructions=predicated(program.instructions))
         declared = signature.parameters(source, entry, [param.size for param in program.params])
@@ -251,28 +251,26 @@ def _with_joined_lines(program: Program, source: str, declared: tuple[tuple[str,
     return replace(program, instructions=tuple(instructions))
 
 
-def _module_variables(variables: Sequence[Variable]) -> list[Buffer]:
+def _module_variables(module: ptx.Module, variables: Sequence[Variable]) -> list[Buffer]:
     """__device__ and __constant__ variables and string literals; they live as long as the kernel."""
     found = []
     for number, variable in enumerate(variables):
         data = np.zeros(max(variable.size, len(variable.data)), np.uint8)
         data[: len(variable.data)] = np.frombuffer(variable.data, np.uint8)
         found.append(Buffer((1024 + number) * SPACING, Bytes(data), variable.name, variable.align))
-    _put_addresses(variables, found)
+    _put_addresses(module, variables, found)
     return found
 
 
-def _put_addresses(variables: Sequence[Variable], buffers: list[Buffer]) -> None:
-    """Variables that are initialised with addresses of others."""
+def _put_addresses(module: ptx.Module, variables: Sequence[Variable], buffers: list[Buffer]) -> None:
+    """Variables that are initialised with addresses of others, and of functions."""
     bases = {buffer.label: buffer.base for buffer in buffers}
     for variable, buffer in zip(variables, buffers, strict=True):
         for at, name, more in variable.addresses:
-            if name not in bases:
-                raise UnsupportedInstruction(
-                    f"a variable is initialised with the address of {name}: calls through function pointers or virtual "
-                    "functions are not simulated"
-                )
-            buffer.memory.data[at : at + 8] = np.array([bases[name] + more], np.uint64).view(np.uint8)
+            base = bases.get(name, module.address_of(name))
+            if base is None:
+                raise UnsupportedInstruction(ptx.unknown_address(name))
+            buffer.memory.data[at : at + 8] = np.array([base + more], np.uint64).view(np.uint8)
 
 
 def resources(kernel: Kernel, arch: str = "sm_90") -> nvrtc.Resources:

@@ -10,6 +10,7 @@ import numpy as np
 from ..compiler.cache import ToolMissing
 from ..compiler.nvrtc import CompileError
 from ..gpus import H100, MAX_REGISTERS, REGISTERS, SHARED_BY_DEFAULT, WARP, Gpu, Room, find_gpu
+from ..ground.heap import ROOM, Heap
 from ..ground.interrupts import MessageOnly, interruptible
 from ..ground.memory import SPACING, Buffer, Bytes, Fault, GlobalMemory
 from ..ground.work import Budget
@@ -39,6 +40,8 @@ NOBODY = -1
 """In the place of a block that is watched."""
 WORKSPACE = 1023 * SPACING
 """The address of what grid.sync() works with."""
+HEAP = 1022 * SPACING
+"""And of what malloc and new of a kernel give."""
 
 MAX_THREADS = 1024
 MAX_LOCAL = 512 * 1024
@@ -129,11 +132,13 @@ def launch_bound(
     counted: bool = True,
     gpu: Gpu = H100,
     registers: Callable[[], int] | None = None,
+    heap: Heap | None = None,
 ) -> Report:
     """The same with parameters that are bytes already, and with dimensions that were checked. `watch(state, done,
     together)` hears before each batch of blocks how many have ended, and how many begin now; an Ended that it raises
     ends the launch. Without `counted` the report has no counters and no events, and comes sooner. `registers` of a
-    thread on that GPU, if somebody knows better than NVRTC."""
+    thread on that GPU, if somebody knows better than NVRTC. `heap`: one that other launches have as well, among
+    `bound.others`."""
     budget = budget or Budget(None)
     blocks = math.prod(grid)
     space = _room(kernel, blocks, block, shared_mem, flags.cooperative, gpu, registers)
@@ -165,6 +170,7 @@ def launch_bound(
             flags,
             space,
             watched=0 if counted else NOBODY,
+            heap=heap,
         )
         events = _run(state, blocks, batch, watch)
     counters, output = state.counters.table(kernel.source), "".join(state.output)
@@ -219,16 +225,20 @@ def _start(
     space: Room | None = None,
     watched: int = 0,
     counted: bool = True,
+    heap: Heap | None = None,
 ) -> LaunchState:
     """A launch, or several side by side, before the first instruction."""
     code, program = kernel.code, kernel.code.program
     variables = [(each,) for each in kernel.variables]
     of_each = zip(*(bound.buffers_of for bound in bounds), strict=True)
+    heap = heap or _heap(code)
     others = sum((bound.others for bound in bounds), ())
+    others += (heap.buffer,) * (heap.buffer.size > 0 and heap.buffer not in others)
     owners = [*(sum(each, ()) for each in of_each), *variables, others]  # in the order of code.roots
     barrier = Buffer(WORKSPACE, Bytes(np.zeros(8, np.uint8)), "the grid's barrier", 4, 0, 2)
     workspace = barrier if flags.cooperative else None
     buffers = [*bounds[-1].buffers, *kernel.variables, *([workspace] if workspace else [])]
+    buffers += [heap.buffer] * (heap.buffer not in buffers)
     log = HazardLog()
     if names := _begin_together(program):
         log.note(
@@ -251,12 +261,20 @@ def _start(
         log=log,
         counters=Counters(code.instructions) if counted and watched != NOBODY else NoCounters(),
         budget=budget.anew(),
+        heap=heap,
         flags=flags,
         workspace=workspace,
         room=space,
         watched=watched,
         granules=_granules(code, owners),
     )
+
+
+def _heap(code: Code) -> Heap:
+    """Of one launch. It has no bytes where the kernel asks for none."""
+    size = ROOM if code.allocates else 0
+    memory, written = Bytes(np.zeros(size, np.uint8)), Bytes(np.zeros(size, np.uint8))
+    return Heap(Buffer(HEAP, memory, "the memory of malloc and new", 1, 0, size, written))
 
 
 def _begin_together(program: ptx.Program) -> str:

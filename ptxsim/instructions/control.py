@@ -1,6 +1,6 @@
-"""Where lanes go on: bra, brx.idx, ret, exit, trap (PTX ISA, "Control Flow Instructions")."""
+"""Where lanes go on: bra, brx.idx, calls through pointers, ret, exit, trap (PTX ISA, "Control Flow Instructions")."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -55,6 +55,48 @@ def brx(decoder: Operands, ins: Instruction) -> Callable:
             machine.turns.add(targets[int(i)], lanes[index == i])
 
     return end
+
+
+@control("call.indirect")
+def call_indirect(decoder: Operands, ins: Instruction) -> Callable[[Synchronising], None]:
+    """A call through a pointer: where the function begins that it leads to. `running`: functions of the same kind in
+    whose bodies the call stands."""
+    pointer, known, begins, running = ins.operands
+    read = decoder.source(pointer, "u64")
+    begin_of = {int(each.text): begin.pc for each, begin in zip(known.items, begins.items, strict=True)}
+    active, names = {int(each.text) for each in running.items}, decoder.code.program.functions
+
+    def end(machine: Synchronising) -> None:
+        called, lanes = machine.spread(read(machine)), machine.active()
+        for address in np.unique(called).tolist():
+            if address not in begin_of:
+                lane = int((called == address).argmax())
+                if address in active:
+                    raise Fault("unsupported-instruction", _recursion(names[address]), lane)
+                raise Fault("no-function", _no_function(address, names), lane)
+            machine.turns.add(begin_of[address], lanes[called == address])
+
+    return end
+
+
+def _recursion(name: str) -> str:
+    return (
+        f"recursion: device function {name} is called through a pointer while it runs; the simulator inlines every "
+        "call. Write it as a loop."
+    )
+
+
+def _no_function(address: int, names: Mapping[int, str]) -> str:
+    if address in names:
+        return (
+            f"calls {names[address]} through a pointer to functions with other parameters, or another result: what it "
+            "gets is undefined"
+        )
+    return (
+        f"calls through the pointer {address:#x}, where no function of the device is. Only code of the device may take "
+        "the address of a __device__ function: what the host takes is the host's function, and a table of an object "
+        "that the host made leads to the host's, too"
+    )
 
 
 @control("ret")

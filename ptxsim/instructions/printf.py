@@ -47,7 +47,7 @@ def call(decoder: Operands, ins: Instruction) -> Callable:
             if (format_ := _string(machine, lane, address)) is not None:
                 _say(machine.launch, _line(machine, lane, format_, at))
         for variable in result:
-            _, places = _local(machine, variable.offset, lanes, 4)
+            _, places = in_local(machine, variable.offset, lanes, 4)
             machine.local.write(places, 4, _counts(machine, lanes, texts).view(np.uint32))
 
     return step
@@ -104,13 +104,13 @@ def _line(machine: Memories, lane: int, text: str, values: int) -> str:
 # --- memory
 
 
-def _local(machine: Memories, offset: int, lanes: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+def in_local(machine: Memories, offset: int, lanes: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     """All local memory in units of `size` bytes, and where in it each lane's `offset` is."""
     return machine.local.memory.units(size), (lanes * machine.local.stride + offset) // size
 
 
 def _pointers(machine: Memories, offset: int, lanes: np.ndarray) -> np.ndarray:
-    units, places = _local(machine, offset, lanes, 8)
+    units, places = in_local(machine, offset, lanes, 8)
     return units[places]
 
 

@@ -161,6 +161,11 @@ class Code:
         return frozenset(self.roots.get(pc, ANY) for pc in writes)
 
     @cached_property
+    def allocates(self) -> bool:
+        """Whether it asks for memory itself, by malloc or new."""
+        return any(instruction.opcode.root == "call.malloc" for instruction in self.instructions)
+
+    @cached_property
     def stores_in_bulk(self) -> bool:
         """Whether the copy engine may write global memory."""
         texts = (instruction.opcode.text for instruction in self.instructions)

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ..gpus import Room
+from ..ground.heap import Heap
 from ..ground.memory import Buffer, GlobalMemory, Indexed
 from ..ground.work import Budget
 from ..observe.counters import Counters
@@ -55,6 +56,7 @@ class LaunchState:
     log: HazardLog
     counters: Counters
     budget: Budget
+    heap: Heap
     shapes: Callable[[], Mapping[str, Indexed]] = dict  # of shared arrays, by name
     registers: int | None = None  # of a thread at the launch, where setmaxnreg counts on it
     flags: Flags = PLAIN

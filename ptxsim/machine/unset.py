@@ -11,7 +11,9 @@ from ..ptx.provenance import registers
 from ..ptx.unset import Unset, loads_shared, repeats, set_by, stores_shared, used_by
 from ..units import unset as steps
 
-BRANCHES = ("bra", "brx", "ret", "exit")
+BRANCHES = ("bra", "brx", "call.indirect", "ret", "exit")
+BY_REGISTER = ("brx", "call.indirect")
+"""Those whose first operand says where to go."""
 
 
 class Watched:
@@ -59,7 +61,7 @@ class Watched:
             "a branch" if instruction.opcode.root in BRANCHES else f"whether {instruction.opcode.root} runs"
         )
         used = [instruction.guard.index] if instruction.guard else []
-        if instruction.opcode.root == "brx":
+        if instruction.opcode.root in BY_REGISTER:
             used += registers(instruction.operands[0])
         return steps.asked(step, pc, used, decides) if self.unset.registers.intersection(used) else step
 

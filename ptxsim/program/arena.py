@@ -23,8 +23,10 @@ BASE, SIZE = 1 << 44, 1 << 45
 """Addresses that no program's own code, heap or libraries have on Linux."""
 GAP, PAGE = 1 << 30, 4096
 
-DEVICE, HOST, MANAGED, REGISTERED, VARIABLE = range(5)
-"""Kinds of allocations, the first three as shim/memory.cpp numbers them."""
+DEVICE, HOST, MANAGED, REGISTERED, VARIABLE, OF_KERNELS = range(6)
+"""Kinds of allocations, the first three as shim/memory.cpp numbers them; the last one: for malloc in kernels."""
+FOLLOWED = (DEVICE, OF_KERNELS)
+"""Of which it is known who has written what."""
 OF_HOST = (HOST, REGISTERED)
 SEEN_BY_HOST = (HOST, MANAGED, REGISTERED)
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -100,7 +102,7 @@ class Arena:
         if at is None:
             return None
         made = Allocation(BASE + at, Bytes(self.bytes_at(at, size)), kind, site, name)
-        if kind == DEVICE:
+        if kind in FOLLOWED:
             made.written = Bytes(_mapped(self.marks, at, size))
         return self._add(made)
 

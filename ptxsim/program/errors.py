@@ -4,7 +4,7 @@ from __future__ import annotations
 
 INVALID_VALUE, MEMORY_ALLOCATION, INVALID_CONFIGURATION, INVALID_SYMBOL = 1, 2, 9, 13
 LAUNCH_OUT_OF_RESOURCES, LAUNCH_TIMEOUT, ASSERT, ALREADY_REGISTERED, NOT_REGISTERED = 701, 702, 710, 712, 713
-LAUNCH_FAILURE, COOPERATIVE_TOO_LARGE, NOT_SUPPORTED, INVALID_CLUSTER = 719, 720, 801, 912
+INVALID_PC, LAUNCH_FAILURE, COOPERATIVE_TOO_LARGE, NOT_SUPPORTED, INVALID_CLUSTER = 718, 719, 720, 801, 912
 
 NAMES = {
     INVALID_VALUE: "cudaErrorInvalidValue",
@@ -16,6 +16,7 @@ NAMES = {
     ASSERT: "cudaErrorAssert",
     ALREADY_REGISTERED: "cudaErrorHostMemoryAlreadyRegistered",
     NOT_REGISTERED: "cudaErrorHostMemoryNotRegistered",
+    INVALID_PC: "cudaErrorInvalidPc",
     LAUNCH_FAILURE: "cudaErrorLaunchFailure",
     COOPERATIVE_TOO_LARGE: "cudaErrorCooperativeLaunchTooLarge",
     NOT_SUPPORTED: "cudaErrorNotSupported",
@@ -29,6 +30,7 @@ def of_fatal(kind: str) -> int:
     by_kind = {
         "assertion-failed": ASSERT,
         "deadlock": LAUNCH_TIMEOUT,
+        "no-function": INVALID_PC,
         "step-limit": LAUNCH_TIMEOUT,
         "unsupported-instruction": NOT_SUPPORTED,
     }

@@ -16,13 +16,14 @@ from ..front.launch import MAX_BLOCK, MAX_GRID, MAX_SIMULATED, MAX_THREADS, MOST
 from ..front.occupancy import occupancy, room
 from ..front.report import Report
 from ..gpus import REGISTERS, SHARED_BY_DEFAULT, WARP
+from ..ground.heap import ROOM, SIZE, Heap
 from ..ground.memory import Buffer, Bytes, Seen, in_bytes
 from ..machine.launched import Flags
 from ..observe.counters import Counters
 from ..races.hazards import FATAL, HazardLog
 from ..units.clusters import MOST_BLOCKS
 from . import errors
-from .arena import Allocation
+from .arena import OF_KERNELS, Allocation
 from .assembler import registers_of
 from .context import Context, Stopped
 from .modules import Function
@@ -59,6 +60,10 @@ class Launches:
         self.context, self.progress, self.seed, self.once = context, progress, seed, once
         self.functions: list[Function] = []
         self.alike: Counter[tuple] = Counter()
+        self.heap_bytes = SIZE
+        self._heap: tuple[Heap, Allocation] | None = (
+            None  # what malloc and new of kernels give, once one asks
+        )
 
     def add(self, function: Function) -> int:
         """Its number."""
@@ -69,6 +74,11 @@ class Launches:
         """Where each begins, and its bytes."""
         params = self._kernel(self.functions[number]).params
         return Answer(0, [number for each in params for number in (each.offset, each.size)])
+
+    def heap(self, size: int) -> Answer:
+        """What cudaDeviceSetLimit says of it."""
+        self.heap_bytes = size
+        return Answer()
 
     def launch(self, number: int, *numbers: int, data: bytes = b"") -> Answer:
         grid, block = _three(numbers, 0), _three(numbers, 3)
@@ -97,13 +107,25 @@ class Launches:
         kernel = function.in_clusters(cluster)
         orders = self.context.orders
         work = orders.begin(stream, f"the launch of {function.name}", site)
+        if kernel.code.allocates:
+            self._make_heap()
         bound, known = self._bound(kernel, function, np.frombuffer(data, np.uint8).copy())
+        if self._heap:
+            self._heap[0].buffer = known[self._heap[1]]
         report = self._run(kernel, function, grid, block, bound, shared, cooperative, site)
         for allocation, buffer in known.items():
             if buffer.seen:
                 orders.seen(work, allocation, buffer.seen)
         self.context.lost = next((errors.of_fatal(h.kind) for h in report.hazards if h.kind in FATAL), 0)
         return Answer(self.context.lost, (), report.output.encode())
+
+    def _make_heap(self) -> None:
+        if self._heap is None:
+            words = "the memory of malloc and new in kernels"
+            made = self.context.arena.allocate(self.heap_bytes * ROOM // SIZE, OF_KERNELS, name=words)
+            if made is None:
+                raise Stopped("no addresses are left for what malloc and new in kernels give")
+            self._heap = Heap(_buffer(made, words, 1), self.heap_bytes), made
 
     def _seen(self, how: tuple[int, ...], function: Function, data: bytes) -> bool:
         """Whether a launch is alike enough ones before: of the same size, with arguments at the same places. What its
@@ -225,6 +247,7 @@ class Launches:
                 counted=False,
                 gpu=self.context.gpu,
                 registers=partial(registers_of, function, self.context.gpu),
+                heap=self._heap[0] if self._heap else None,
             )
         except LaunchError as reason:
             raise Stopped(str(reason)) from None

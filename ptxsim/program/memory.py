@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..ground.memory import in_bytes
 from . import errors
-from .arena import DEVICE, OF_HOST, REGISTERED, SEEN_BY_HOST, VARIABLE, Allocation
+from .arena import DEVICE, OF_HOST, OF_KERNELS, REGISTERED, SEEN_BY_HOST, VARIABLE, Allocation
 from .context import Context, Stopped
 from .devices import MEMORY
 from .orders import DEVICE as WHOLE_DEVICE
@@ -149,14 +149,14 @@ class Memory:
 
     def _own(self) -> list[Allocation]:
         """What the program allocated and has not freed."""
-        return [each for each in self.arena.live if each.kind not in (VARIABLE, REGISTERED)]
+        return [each for each in self.arena.live if each.kind not in (VARIABLE, REGISTERED, OF_KERNELS)]
 
     def _why_no_release(self, found: Allocation | None, address: int, of_host: bool) -> str:
         if found is None:
             return self._gone(address) or "no allocation of CUDA begins there"
         if found.address != address:
             return f"the pointer is {address - found.address:,} bytes behind the begin of its allocation"
-        if (found.kind in OF_HOST) == of_host and found.kind not in (REGISTERED, VARIABLE):
+        if (found.kind in OF_HOST) == of_host and found.kind not in (REGISTERED, VARIABLE, OF_KERNELS):
             return ""
         return (
             "this is memory of the device: cudaFree"

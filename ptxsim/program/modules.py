@@ -66,14 +66,17 @@ class Module:
             placed[variable.name] = made
         for variable in declared:
             for at, name, more in variable.addresses:
-                if name not in placed:
-                    raise UnsupportedInstruction(
-                        f"a variable is initialised with the address of {name}: calls through function pointers or "
-                        "virtual functions are not simulated"
-                    )
-                address = np.array([placed[name].address + more], np.uint64)
+                base = placed[name].address if name in placed else self._address_of(name)
+                if base is None:
+                    raise UnsupportedInstruction(ptx.unknown_address(name))
+                address = np.array([base + more], np.uint64)
                 placed[variable.name].memory.data[at : at + 8] = address.view(np.uint8)
         return placed
+
+    def _address_of(self, name: str) -> int | None:
+        """Of a function of this module, or of one that it is linked with."""
+        found = (each._own("").address_of(name) for each in self._with_others())
+        return next((address for address in found if address is not None), None)
 
     def parsed(self, main: str) -> ptx.Module:
         """As PTX whose own file is `main`, with what it is linked with."""

@@ -63,7 +63,14 @@ class Runtime:
             ),
             Blas(context): ("gemm",),
             self.launches: (
-                *("parameters", "launch", "function_attributes", "set_function_attribute", "occupancy"),
+                *(
+                    "parameters",
+                    "launch",
+                    "function_attributes",
+                    "set_function_attribute",
+                    "occupancy",
+                    "heap",
+                ),
             ),
         }
         self._answers: dict[str, Callable[..., Answer]] = {

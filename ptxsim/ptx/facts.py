@@ -114,6 +114,9 @@ FACTS = {
     "bra": Facts(result=False, slots=0),
     "brx": Facts(result=False),
     "call": Facts(trace=True),
+    "call.malloc": Facts(trace=True),
+    "call.free": Facts(trace=True),
+    "call.indirect": Facts(result=False),
     "ret": Facts(result=False, trace=True, slots=0),
     "exit": Facts(result=False, trace=True),
     "trap": Facts(result=False, trace=True),
@@ -134,7 +137,7 @@ TWO_WORDS = tuple(f"{root}." for root in FACTS if "." in root)
 
 def root_of(text: str) -> str:
     """The name under which an opcode's row stands: two words where others share the first."""
-    two = next((words for words in TWO_WORDS if text.startswith(words)), "")
+    two = next((words for words in TWO_WORDS if f"{text}.".startswith(words)), "")
     return two[:-1] or text.split(".", 1)[0]
 
 

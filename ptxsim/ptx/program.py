@@ -2,15 +2,17 @@
 
 Two passes. `parse` reads the text into functions made of statements, with names as written. `link` turns one
 kernel into a flat list of instructions: names become register numbers and addresses, and every call of a
-device function is replaced by the function's body (PTX ISA 7.1; so there is no call stack, and no recursion).
+device function is replaced by the function's body (PTX ISA 7.1; so there is no call stack, and no recursion). A call
+through a pointer is replaced by the bodies of all functions that it may lead to, and a jump to one of them.
 """
 
 import math
 import re
+import zlib
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -144,6 +146,9 @@ class Program:
     most_registers: int | None = None  # of a thread, by __maxnreg__
     reserved_shared: int = 0  # of the system's, before the static part
     only_block: tuple[int, ...] | None = None  # threads in x, y, z: no block of others may be launched
+    functions: dict[int, str] = field(
+        default_factory=dict
+    )  # of the device, by what stands for a pointer to each
 
     @property
     def param_bytes(self) -> int:
@@ -182,6 +187,10 @@ class _Statement:
     tokens: list[str]
     where: Where
 
+    @property
+    def is_call(self) -> bool:
+        return self.opcode.split(".")[0] == "call"
+
 
 @dataclass
 class _Label:
@@ -197,6 +206,15 @@ class _Targets:
 
 
 @dataclass
+class _Prototype:
+    """`name: .callprototype (results) _ (parameters);`: of the functions that a call through a pointer may lead to."""
+
+    name: str
+    results: list[Variable]
+    params: list[Variable]
+
+
+@dataclass
 class _Scope:
     """A braced block: registers and variables declared in it hide outer ones of the same name. `registers`: a name,
     how many there are (`%r<8>`; None: just this one), and the bits of each."""
@@ -205,12 +223,15 @@ class _Scope:
     variables: list[Variable] = field(default_factory=list)
     body: list = field(default_factory=list)
 
-    def words(self) -> Iterator[str]:
-        """Of its instructions, and of those of the blocks in it."""
+    def items(self) -> Iterator:
+        """What stands in it, and in the blocks in it."""
         for item in self.body:
-            if isinstance(item, _Scope):
-                yield from item.words()
-            elif isinstance(item, _Statement):
+            yield from item.items() if isinstance(item, _Scope) else (item,)
+
+    def words(self) -> Iterator[str]:
+        """Of its instructions."""
+        for item in self.items():
+            if isinstance(item, _Statement):
                 yield from item.tokens
 
 
@@ -227,11 +248,50 @@ class _Function:
     most_registers: int | None = None
     only_block: tuple[int, ...] | None = None
 
+    def calls_pointers(self) -> bool:
+        return self.scope is not None and any(isinstance(item, _Prototype) for item in self.scope.items())
+
 
 @dataclass
 class Module:
     functions: dict[str, _Function]
     variables: dict[str, Variable]
+
+    def address_of(self, name: str) -> int | None:
+        """What stands for a pointer to this function, if there is one."""
+        found = self.functions.get(name)
+        return address_of_function(found.name) if found and found.scope else None
+
+    @cached_property
+    def pointed(self) -> list[_Function]:
+        """The functions whose address is taken: by an instruction, or in a variable."""
+        scopes = (function.scope for function in self.functions.values() if function.scope)
+        statements = (each for scope in scopes for each in scope.items() if isinstance(each, _Statement))
+        names = {word for each in statements if not each.is_call for word in each.tokens}
+        names |= {name for each in self.variables.values() for _, name, _ in each.addresses}
+        return [
+            each
+            for name, each in self.functions.items()
+            if name in names and each.scope and not each.is_kernel
+        ]
+
+
+FUNCTIONS_AT = 1 << 55
+"""Behind all arrays, and before the windows of shared and local memory."""
+
+
+def address_of_function(name: str) -> int:
+    """What stands for a pointer to it: the same in all modules."""
+    return FUNCTIONS_AT + 16 * zlib.crc32(name.encode())
+
+
+def unknown_address(name: str) -> str:
+    return f"a variable is initialised with the address of {shown(name)}, which is no variable and no function here"
+
+
+def _signature(results: list[Variable], params: list[Variable]) -> tuple[tuple[int, ...], ...]:
+    """What a call and a function must have in common."""
+    return tuple(each.size for each in results), tuple(each.size for each in params)
 
 
 MEMCPY_ASYNC = re.compile(r"/__memcpy_async/(?!memcpy_async_tx)")
@@ -308,7 +368,7 @@ class _Reader:
     # ---- module level
 
     def module(self) -> Module:
-        module = Module({}, {})
+        module, aliases = Module({}, {}), dict[str, str]()
         while self.at < len(self.tokens):
             token = self.next()
             if token in (".entry", ".func"):
@@ -323,7 +383,12 @@ class _Reader:
                 self.until("}")
             elif token == ".file":
                 self.at += 2
+            elif token == ".alias":
+                name, _, of = self.until(";")
+                aliases[name] = of
             # .version, .target, .address_size, .visible, .extern, .weak and their values need no action
+        known = module.functions
+        known |= {name: known[of] for name, of in aliases.items() if of in known}
         return module
 
     def function(self, is_kernel: bool) -> _Function:
@@ -415,7 +480,7 @@ class _Reader:
                 scope.variables.append(self.variable(token[1:]))
             elif token == ".loc":
                 self.loc()
-            elif token in (".pragma", ".callprototype"):
+            elif token == ".pragma":
                 self.until(";")
             elif self.accept(":"):
                 scope.body.append(self.label(token))
@@ -423,11 +488,15 @@ class _Reader:
                 scope.body.append(self.statement(token))
         return scope
 
-    def label(self, name: str) -> _Label | _Targets:
+    def label(self, name: str) -> _Label | _Targets | _Prototype:
         if self.accept(".branchtargets"):
             return _Targets(name, [t for t in self.until(";") if t != ","])
         if self.accept(".callprototype"):
+            results = self.parameters() if self.peek() == "(" else []
+            self.next()  # `_`
+            params = self.parameters() if self.peek() == "(" else []
             self.until(";")
+            return _Prototype(name, results, params)
         return _Label(name)
 
     def registers(self, kind: str) -> list[tuple[str, int | None, int]]:
@@ -545,7 +614,12 @@ def _from_bits(value: int, bits: type, floating: type, dtype: np.dtype) -> int |
 
 # --------------------------------------------------------------------------- pass 2: one kernel, flat
 
-BUILT_IN = {"vprintf": "call.vprintf", "__assertfail": "assertfail"}
+BUILT_IN = {
+    "vprintf": "call.vprintf",
+    "malloc": "call.malloc",
+    "free": "call.free",
+    "__assertfail": "assertfail",
+}
 """Functions that every GPU has, and the instructions that stand for them here."""
 
 
@@ -561,6 +635,8 @@ def of_module(module: Module) -> tuple[Variable, ...]:
 class _Linker:
     def __init__(self, module: Module) -> None:
         self.module = module
+        addresses = {name: module.address_of(name) for name in module.functions}
+        self.addresses = {name: address for name, address in addresses.items() if address is not None}
         self.register_bits: list[int] = []
         self.pending: list = []  # _Statement with its names, or Instruction; labels are resolved last
         self.label_pc: dict[object, int] = {}
@@ -569,6 +645,7 @@ class _Linker:
         self.active: list[str] = []
         self.depth = 0
         self.placed: dict[str, Variable] = {}
+        self.of_module: dict[str, Any] = {}  # names that all functions know
 
     # ---- names
 
@@ -597,12 +674,11 @@ class _Linker:
         limits.check_variables(sum(each.size for each in of_module(self.module)))
         used = self.words(name)
         reserved = self.shared_bytes = RESERVED_SHARED if SCRATCH in used else 0
-        names = {
+        self.of_module = self.pointers() | {
             v.name: self.place(v, v.name) if v.space == "shared" and v.name in used else v
             for v in self.module.variables.values()
         }
-        names |= {p.name: p for p in function.params}
-        self.function(function, names, end=None)
+        self.function(function, self.of_module | {p.name: p for p in function.params}, end=None)
         self.emit("ret", ())
         # An H100 begins dynamic shared memory at a multiple of the alignment that `extern __shared__` declares.
         align = max([16, *(v.align for v in self.placed.values() if v.offset < 0)])
@@ -625,7 +701,12 @@ class _Linker:
             function.most_registers,
             reserved,
             function.only_block,
+            {address: name for name, address in self.addresses.items()},
         )
+
+    def pointers(self) -> dict[str, Immediate]:
+        """What the name of a function stands for where it is no call."""
+        return {name: Immediate(str(address)) for name, address in self.addresses.items()}
 
     def words(self, name: str) -> set[str]:
         """All words of a function and of those that it calls. A shared array beside the functions takes room only in
@@ -635,6 +716,8 @@ class _Linker:
             function = self.module.functions.get(todo.pop())
             if function and function.scope:
                 new = set(function.scope.words()) - found
+                if function.calls_pointers():
+                    new |= {each.name for each in self.module.pointed} - found
                 found |= new
                 todo += new & self.module.functions.keys()
         return found
@@ -664,6 +747,7 @@ class _Linker:
             own[variable.name] = self.place(variable, f"{self.active[0]}/{variable.name}")
         labels = {item.name: (id(scope), object()) for item in scope.body if isinstance(item, _Label)}
         own |= labels | {item.name: tuple(item.labels) for item in scope.body if isinstance(item, _Targets)}
+        own |= {item.name: item for item in scope.body if isinstance(item, _Prototype)}
         hidden = {name: names[name] for name in own if name in names}
         names.update(own)
         for item in scope.body:
@@ -671,7 +755,7 @@ class _Linker:
                 self.walk(item, names, end)
             elif isinstance(item, _Label):
                 self.label_pc[labels[item.name]] = len(self.pending)
-            elif not isinstance(item, _Targets):
+            elif isinstance(item, _Statement):
                 self.instruction(item, names, end)
         for name in own:
             del names[name]
@@ -690,7 +774,7 @@ class _Linker:
         guard = None
         if item.guard:
             guard = replace(_register(names, item.guard[0]), negated=item.guard[1])
-        if item.opcode.split(".")[0] == "call":
+        if item.is_call:
             self.call(item, names, guard)
             return
         if item.opcode.split(".")[0] == "ret" and end is not None:
@@ -709,7 +793,7 @@ class _Linker:
 
     def call(self, item: _Statement, names: dict, guard: Register | None) -> None:
         groups = re.findall(r"\(([^)]*)\)|([^(),\s]+)", " ".join(item.tokens))
-        callee = next(word for _, word in groups if word)
+        callee, *behind = (word for _, word in groups if word)
         lists = [
             [names[n.strip()] for n in inside.split(",") if n.strip()] for inside, word in groups if not word
         ]
@@ -717,27 +801,55 @@ class _Linker:
         if callee in BUILT_IN:
             self.emit(BUILT_IN[callee], (*results, *actual), guard, item.where)
             return
-        function = self.module.functions.get(callee)
-        if callee.startswith("%"):
-            raise UnsupportedInstruction(
-                f"calls through function pointers or virtual functions are not simulated (line {item.where.line})"
-            )
         if callee.startswith("__cudaCDP2"):
             raise UnsupportedInstruction(f"launches by kernels are not simulated (line {item.where.line})")
-        if function is None or function.scope is None:
+        end = (id(item), object())
+        if guard:
+            self.emit("bra", (end,), replace(guard, negated=not guard.negated), item.where)
+        if callee.startswith("%"):
+            prototype = names.get(behind[-1] if behind else "")
+            self.call_through(_register(names, callee), prototype, item, results, actual, end)
+        else:
+            function = self.module.functions.get(callee)
+            if function is None or function.scope is None:
+                raise UnsupportedInstruction(
+                    f"call of {callee}: the simulator has no such device function (line {item.where.line})"
+                )
+            self.inline(function, item, results, actual, end)
+        self.label_pc[end] = len(self.pending)
+
+    def call_through(
+        self, pointer: Register, prototype: object, item: _Statement, results: list, actual: list, end: object
+    ) -> None:
+        """All functions that the call may lead to, one behind the other, and a jump to one of them."""
+        if not isinstance(prototype, _Prototype):
             raise UnsupportedInstruction(
-                f"call of {callee}: the simulator has no such device function (line {item.where.line})"
+                f"a call through a pointer without a prototype (line {item.where.line})"
             )
+        wanted = _signature(prototype.results, prototype.params)
+        alike = [each for each in self.module.pointed if _signature(each.results, each.params) == wanted]
+        called = [each for each in alike if each.name not in self.active]
+        again = [each for each in alike if each.name in self.active]
+        begins = tuple((id(item), object()) for _ in called)
+        known, active = (
+            tuple(Immediate(str(self.addresses[each.name])) for each in some) for some in (called, again)
+        )
+        self.emit("call.indirect", (pointer, known, begins, active), None, item.where)
+        for function, begin in zip(called, begins, strict=True):
+            self.label_pc[begin] = len(self.pending)
+            self.inline(function, item, results, actual, end)
+            self.emit("bra", (end,))
+
+    def inline(self, function: _Function, item: _Statement, results: list, actual: list, end: object) -> None:
+        """The body of a function in the place of its call."""
         if len(self.pending) > MOST_INLINED:
             raise UnsupportedInstruction(
                 f"its functions call each other so often that the kernel has more than {MOST_INLINED:,} instructions "
                 "once each call is replaced by what it calls. Call a __noinline__ function in a loop instead"
             )
-        end = (id(item), object())
-        if guard:
-            self.emit("bra", (end,), replace(guard, negated=not guard.negated), item.where)
-        inner = {v.name: names[v.name] for v in self.module.variables.values()}
-        inner |= {formal.name: given for formal, given in zip(function.params, actual, strict=True)}
+        inner = self.of_module | {
+            formal.name: given for formal, given in zip(function.params, actual, strict=True)
+        }
         inner |= {formal.name: given for formal, given in zip(function.results, results, strict=True)}
         first = len(self.pending)
         self.function(function, inner, end)
@@ -747,7 +859,6 @@ class _Linker:
                 self.pending[pc] = replace(
                     instruction, where=replace(instruction.where, call_line=item.where.line)
                 )
-        self.label_pc[end] = len(self.pending)
 
     def resolve(self, instruction: Instruction, dynamic_offset: int) -> Instruction:
         def fix(operand: Any) -> Any:
@@ -842,8 +953,7 @@ class _Operands:
         if token[0] == "%":
             raise UnsupportedInstruction(f"the special register {shown(token)} is not simulated")
         raise UnsupportedInstruction(
-            f"{shown(token)} is no variable and no label of the kernel: function pointers are not simulated, and "
-            "neither are kernels that launch kernels"
+            f"{shown(token)} is no variable, no label and no function that the kernel knows"
         )
 
     def address(self) -> Address:

@@ -52,6 +52,7 @@ _KINDS: tuple[Kind, ...] = (
     Kind("deadlock", 180, "all threads wait, and nobody is left to come", fatal=True),
     Kind("assertion-failed", 190, "assert() is false", fatal=True),
     Kind("trap", 200, "the kernel ended itself, with __trap()", fatal=True),
+    Kind("no-function", 205, "a call through a pointer that leads to no such function", fatal=True),
     Kind("step-limit", 210, "much work and no end: a loop without an end, or a launch that is too large", fatal=True),
     Kind("unsupported-instruction", 220, "something that the simulator cannot run", fatal=True),
 )  # fmt: skip
@@ -114,6 +115,7 @@ _CAUSES = {
     "write-beyond-array": "a write behind the end of an array in global memory, or before it",
     "more-than-copied": "a cp.async is told to read more bytes than it copies",
     "no-array": "an address that belongs to no array",
+    "not-from-malloc": "a kernel frees what no malloc() of a kernel gave, or frees it twice",
     "freed-array": "an address in memory that the host freed before the launch",
     "host-memory": "an address of the host's own memory",
     "no-such-block": "a block that the cluster has not",

@@ -331,4 +331,16 @@ __device__ __forceinline__ void everybody() {
     wrong("twice_zero", "step-limit", floats(64), (64,), r"""
     for (int i = threadIdx.x; i < n; i *= 2) out[i] = in[i];  // HERE""", before=r"""
 // Thread 0 never gets on: twice 0 is 0.""", max_steps=2000),
+    wrong("no_function", "no-function", floats(64), (64,), r"""
+    One called = threadIdx.x < 40 ? table[0] : table[1];
+    out[threadIdx.x] = called(in[threadIdx.x]);  // HERE""", before=r"""
+// Nobody has filled the second place of the table.
+typedef float (*One)(float);
+__device__ float twice(float x) { return 2 * x; }
+__device__ One table[2] = {twice};"""),
+    wrong("other_function", "no-function", floats(64), (64,), r"""
+    out[threadIdx.x] = (threadIdx.x < 32 ? One(sum) : One(twice))(in[threadIdx.x]);  // HERE""", before=r"""
+typedef float (*One)(float);
+__device__ __noinline__ float twice(float x) { return 2 * x; }
+__device__ __noinline__ float sum(float x, float y) { return x + y; }"""),
 ]  # fmt: skip

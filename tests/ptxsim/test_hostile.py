@@ -320,25 +320,6 @@ def test_bad_formats_do_no_harm(call):
             r"no headers of the C\+\+ library. printf.* need no #include",
         ),
         (
-            "",
-            "int* p = new int[4]; p[0] = 1; out[0] = p[0];",
-            LaunchError,
-            "malloc: the simulator has no such",
-        ),
-        (
-            "struct A { __device__ virtual int f() { return 1; } };\n"
-            "struct B : A { __device__ int f() override { return 2; } };",
-            "A a; B b; A* p = out[0] ? &a : (A*)&b; out[threadIdx.x] = p->f();",
-            LaunchError,
-            "virtual functions are not simulated",
-        ),
-        (
-            "__device__ int f(int x) { return x + 1; } __device__ int g(int x) { return 2 * x; }",
-            "int (*p)(int) = out[0] ? f : g; out[threadIdx.x] = p(threadIdx.x);",
-            LaunchError,
-            r"function pointers are not simulated, and neither are kernels that launch kernels \(line \d+\)",
-        ),
-        (
             "__global__ void other(float* out) { }",
             "other<<<1, 1>>>(out);",
             CompileError,

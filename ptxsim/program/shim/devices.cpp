@@ -125,6 +125,7 @@ cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
 }
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
     limits[limit] = value;
+    if (limit == cudaLimitMallocHeapSize) ask("heap", {value});
     return cudaSuccess;
 }
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {

@@ -107,6 +107,7 @@ invalid device ordinal
 """
 LINKED = "parts.cu parts_more.cu --option=-rdc=true -D OFFSET="
 TENSOR = "0\n544 1023\n0 1 0 1\n40 41 42 43\n1\n"
+FUNCTIONS = "16 50\n48 25 13616\nno error\n"
 STREAMS = "2 2044\n"
 SMALLER = RUNTIME.replace("H100 80GB HBM3, 9.0, 132", "A100-SXM4-80GB, 8.0, 3")
 REFUSED_MAP = "cuTensorMapEncodeTiled gives cudaErrorInvalidValue: a row of the box"
@@ -128,6 +129,8 @@ CASES = [
     ),
     Case("tensor.cu --arch 90a", TENSOR, REFUSED_MAP, 1),
     Case("tensor.cu --arch 90a -D NO_WAIT", TENSOR.replace("544 1023", "-nan -nan"), "unwaited-copy", 1),
+    Case("functions.cu -D LATER=0", FUNCTIONS, "functions.cu: 4 launches of 4 kernels, 4 blocks, "),
+    Case("functions.cu -D LATER=0 --option=-rdc=true", FUNCTIONS, "s: no hazard found"),
     Case(LINKED + "0", "8 194, 42\n", "no hazard found"),
     Case(
         LINKED + "1",

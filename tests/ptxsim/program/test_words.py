@@ -64,7 +64,7 @@ CASES = [
     Case("built", WGMMA, "wgmma and setmaxnreg need --arch 90a, and this is compiled for 90\n"),
     Case("built", WGMMA + NO_PTX, "Not a name of any known instruction: 'wgmna'"),
     Case("built", LAUNCHES, "Launches by kernels are not simulated: let the host launch it"),
-    Case("run", LAUNCHES, "neither are kernels that launch kernels (line 2)", typed="--option=-rdc=true"),
+    Case("run", LAUNCHES, "launches by kernels are not simulated (line 2)", typed="--option=-rdc=true"),
     Case("linked", KERNEL, "no file has a main: give all files of the program\n"),
     Case("linked", "void other(); int main() { other(); }", "no file has other(): give all files of the program"),
     Case("closed", KERNEL + CUBLAS, "s: no hazard found", 0, "-D CALLS=2"),

@@ -53,7 +53,7 @@ REFUSED = {
     "a statement": (ptx("ld.global.u32 %r1, [%rd1;"), "not whole: '%r1 , \\[ %rd1'"),
     "barriers": (ptx("AGAIN :\n" + "@%p1 bra AGAIN;\nbar.sync 0;\n" * 1000), "so many barriers and branches"),
     "a guard": (ptx("@%rd9 mov.u32 %r1, 1;"), "'%rd9' is no register"),
-    "a jump": (ptx("bra nowhere;"), "'nowhere' is no variable and no label of the kernel"),
+    "a jump": (ptx("bra nowhere;"), "'nowhere' is no variable, no label and no function"),
     "a call's arguments": (ptx("call f, (%r9);", before=".func f(.param .b32 a){ ret; }\n"), "does an assembler"),
 }  # fmt: skip
 

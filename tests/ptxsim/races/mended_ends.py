@@ -22,6 +22,11 @@ MMA = """asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,
 TWO = "__shared__ u64 bar; __shared__ alignas(128) int b[64];\nif (t == 0) init(&bar, $1$2$); __syncthreads();\n"
 WAITS = "if (t == 0) { atomicAdd(out, 1); while (atomicAdd(out, 0) < int(ALL) - 1) { } }"
 READY = "__shared__ u64 bar; if (t == 0) init(&bar, 64); __syncthreads();\n"
+FUNCTIONS = """typedef int (*F)(int);
+__device__ __noinline__ int twice(int x) { return 2 * x; }
+__device__ __noinline__ int once(int x) { return x; }
+__device__ __noinline__ int sum(int x, int y) { return x + y; }
+"""
 BYTES = "__shared__ alignas(16) unsigned char s[256]; s[4 * t] = t; "
 
 
@@ -71,6 +76,10 @@ CASES = [
            "if (in[t] $>$<$ 0) __trap(); out[t] = 1;"),
     Mended("grid.sync() ends a launch that is not cooperative: in ptxsim launch(..., cooperative=True)",
            "cg::this_grid().sync(); out[t] = 1;", before=GRID, grids=(2, 2), cooperative=(False, True)),
+    Mended("Only code of the device may take the address of a __device__ function",
+           "out[t] = ($(F)(long)in[0]$in[t] ? twice : once$)(in[t]);", before=FUNCTIONS),
+    Mended("through a pointer to functions with other parameters, or another result",
+           "out[t] = (in[t] < 99 ? $(F)sum$twice$ : once)(in[t]);", before=FUNCTIONS),
     # ---- barriers that count threads
     Mended("and names 96 threads; others in this round named 64", "BAR_OF(1, t < 32 ? $64$96$ : 96); out[t] = t;",
            block=96, before='#define BAR_OF(id, n) asm volatile("bar.sync %0, %1;" :: "r"(id), "r"(n))\n'),

@@ -108,6 +108,7 @@ NOT_TRIED = {
     "which was freed before": "the same",
     "the memory that cooperative groups": "a place",
     ", and for a good part of it": "it takes fifteen seconds",
+    "recursion: device function": "the simulator has none: test_calls.py",
     "jumps to target": "no C++ makes such a table",
     "the targets of brx.idx": "the same, of PTX by hand",
     "wait_group takes": "the compiler refuses it before",
