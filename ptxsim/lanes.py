@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from .ground.heap import Heap
+from .ground.texture import Texture
 from .ground.work import Budget
 from .ptx.flow import Flow
 from .ptx.locks import Lock
@@ -118,6 +119,8 @@ class Launched(Protocol):
     """Characters of it."""
     heap: Heap
     """What malloc and new give."""
+    textures: Mapping[int, Texture]
+    """By what stands for the object of each."""
 
     @property
     def code(self) -> Decoded: ...

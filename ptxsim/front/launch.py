@@ -1,7 +1,7 @@
 """From source to a kernel, and from a kernel to a launch: what is checked before anything runs."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
 
@@ -13,6 +13,7 @@ from ..gpus import H100, MAX_REGISTERS, REGISTERS, SHARED_BY_DEFAULT, WARP, Gpu,
 from ..ground.heap import ROOM, Heap
 from ..ground.interrupts import MessageOnly, interruptible
 from ..ground.memory import SPACING, Buffer, Bytes, Fault, GlobalMemory
+from ..ground.texture import Texture
 from ..ground.work import Budget
 from ..machine.decode import Code
 from ..machine.launched import PLAIN, Flags, LaunchState
@@ -36,6 +37,7 @@ LANES_OF_A_GPU = H100.sms * H100.warps * WARP
 SHARED_AT_ONCE, LOCAL_AT_ONCE = 16 << 20, 256 << 20
 """And of no more bytes of memory than this, unless a single block has more; shared memory is watched byte by byte."""
 
+NO_TEXTURES: Mapping[int, Texture] = {}
 NOBODY = -1
 """In the place of a block that is watched."""
 WORKSPACE = 1023 * SPACING
@@ -133,12 +135,13 @@ def launch_bound(
     gpu: Gpu = H100,
     registers: Callable[[], int] | None = None,
     heap: Heap | None = None,
+    textures: Mapping[int, Texture] = NO_TEXTURES,
 ) -> Report:
     """The same with parameters that are bytes already, and with dimensions that were checked. `watch(state, done,
     together)` hears before each batch of blocks how many have ended, and how many begin now; an Ended that it raises
     ends the launch. Without `counted` the report has no counters and no events, and comes sooner. `registers` of a
     thread on that GPU, if somebody knows better than NVRTC. `heap`: one that other launches have as well, among
-    `bound.others`."""
+    `bound.others`. `textures`: by what stands for the object of each."""
     budget = budget or Budget(None)
     blocks = math.prod(grid)
     space = _room(kernel, blocks, block, shared_mem, flags.cooperative, gpu, registers)
@@ -171,6 +174,7 @@ def launch_bound(
             space,
             watched=0 if counted else NOBODY,
             heap=heap,
+            textures=textures,
         )
         events = _run(state, blocks, batch, watch)
     counters, output = state.counters.table(kernel.source), "".join(state.output)
@@ -226,6 +230,7 @@ def _start(
     watched: int = 0,
     counted: bool = True,
     heap: Heap | None = None,
+    textures: Mapping[int, Texture] = NO_TEXTURES,
 ) -> LaunchState:
     """A launch, or several side by side, before the first instruction."""
     code, program = kernel.code, kernel.code.program
@@ -262,6 +267,7 @@ def _start(
         counters=Counters(code.instructions) if counted and watched != NOBODY else NoCounters(),
         budget=budget.anew(),
         heap=heap,
+        textures=textures,
         flags=flags,
         workspace=workspace,
         room=space,

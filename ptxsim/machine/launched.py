@@ -10,6 +10,7 @@ import numpy as np
 from ..gpus import Room
 from ..ground.heap import Heap
 from ..ground.memory import Buffer, GlobalMemory, Indexed
+from ..ground.texture import Texture
 from ..ground.work import Budget
 from ..observe.counters import Counters
 from ..ptx.program import Special
@@ -57,6 +58,7 @@ class LaunchState:
     counters: Counters
     budget: Budget
     heap: Heap
+    textures: Mapping[int, Texture]
     shapes: Callable[[], Mapping[str, Indexed]] = dict  # of shared arrays, by name
     registers: int | None = None  # of a thread at the launch, where setmaxnreg counts on it
     flags: Flags = PLAIN

@@ -25,7 +25,7 @@ _SUPPLIED = re.compile(
 _COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|(#\s*include[^\n]*)|"(?:\\.|[^"\\\n])*"', re.S)
 
 MULTI_DEVICE = "launch the kernel once for each device"
-TEXTURES = "read the array itself, as textures are not simulated"
+TEXTURES = "make a texture object, by cudaCreateTextureObject"
 ASYNC = "call the algorithm with thrust::cuda::par_nosync"
 GONE = {
     "cudaLaunchCooperativeKernelMultiDevice": (13, MULTI_DEVICE),
@@ -51,7 +51,7 @@ GONE = {
     "cudaUnbindTexture": (12, TEXTURES),
     "textureReference": (12, TEXTURES),
     "texture": (12, TEXTURES),
-    "surface": (12, TEXTURES),
+    "surface": (12, "read and write the array itself, as surfaces are not simulated"),
     "cuda_texture_types.h": (13, "leave it out"),
     "cuda_surface_types.h": (13, "leave it out"),
     "texture_fetch_functions.h": (13, "leave it out"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from time import monotonic
@@ -18,6 +18,7 @@ from ..front.report import Report
 from ..gpus import REGISTERS, SHARED_BY_DEFAULT, WARP
 from ..ground.heap import ROOM, SIZE, Heap
 from ..ground.memory import Buffer, Bytes, Seen, in_bytes
+from ..ground.texture import Texture
 from ..machine.launched import Flags
 from ..observe.counters import Counters
 from ..races.hazards import FATAL, HazardLog
@@ -55,9 +56,15 @@ class Launches:
     alike, most are left out."""
 
     def __init__(
-        self, context: Context, progress: Progress, seed: int | None = None, once: bool = False
+        self,
+        context: Context,
+        progress: Progress,
+        textures: Mapping[int, Texture],
+        seed: int | None = None,
+        once: bool = False,
     ) -> None:
         self.context, self.progress, self.seed, self.once = context, progress, seed, once
+        self.textures = textures
         self.functions: list[Function] = []
         self.alike: Counter[tuple] = Counter()
         self.heap_bytes = SIZE
@@ -248,6 +255,7 @@ class Launches:
                 gpu=self.context.gpu,
                 registers=partial(registers_of, function, self.context.gpu),
                 heap=self._heap[0] if self._heap else None,
+                textures=self.textures,
             )
         except LaunchError as reason:
             raise Stopped(str(reason)) from None

@@ -22,6 +22,7 @@ from .modules import Function, Module
 from .progress import Progress
 from .sites import mark
 from .tensor_maps import NotSimulated, Refused, encode
+from .textures import Textures
 from .wire import Answer, Question
 
 
@@ -37,7 +38,8 @@ class Runtime:
         once: bool = False,
     ) -> None:
         self.context, self.options = context, tuple(options)
-        self.memory, self.launches = Memory(context), Launches(context, progress, seed, once)
+        self.memory, self.textures = Memory(context), Textures(context)
+        self.launches = Launches(context, progress, self.textures.made, seed, once)
         self.modules: list[Module] = []
         self.linked: list[Module] = []  # those that share functions and variables
         self.symbols: dict[int, tuple[Module, str]] = {}
@@ -62,6 +64,7 @@ class Runtime:
                 *("copy", "fill", "reset", "touched"),
             ),
             Blas(context): ("gemm",),
+            self.textures: ("texture", "no_texture"),
             self.launches: (
                 *(
                     "parameters",

@@ -44,7 +44,7 @@ def _is_own(operand: object, known: set[int]) -> bool:
     if isinstance(operand, Special):
         return operand.name.startswith(OWN)
     if isinstance(operand, Address):
-        return _is_own(operand.base, known)
+        return any(_is_own(each, known) for each in (operand.base, *operand.coordinates))
     return bool(known.intersection(registers(operand)))
 
 

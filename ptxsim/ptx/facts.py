@@ -84,6 +84,7 @@ FACTS = {
     "cvta": Facts(slots=0),
     "isspacep": Facts(),
     "mapa": Facts(),
+    "tex": Facts(),
     "getctarank": Facts(),
     "createpolicy": Facts(),
     # Lanes of a warp
@@ -142,7 +143,11 @@ def root_of(text: str) -> str:
 
 
 NOT_SIMULATED = {
-    "textures and surfaces": ("tex", "tld4", "txq", "istypep", "suld", "sust", "sured", "suq"),
+    "surfaces": ("istypep", "suld", "sust", "sured", "suq"),
+    "mip maps, cubes, gathers and queries of textures": (
+        *("tex.level", "tex.grad", "tex.base", "tex.cube", "tex.acube"),
+        *("tld4", "txq"),
+    ),
     "tensor maps made or changed by a kernel": ("tensormap",),
     "cluster launch control": ("clusterlaunchcontrol",),
     "the tensor cores of Blackwell (tcgen05)": ("tcgen05",),

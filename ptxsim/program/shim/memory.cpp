@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "talk.h"
+#include "arrays.h"
 
 void open_to_host(void* at, size_t bytes, bool open);
 void give_back(void* at, size_t bytes);
@@ -79,13 +79,17 @@ cudaError_t address_of(const void* symbol, size_t offset, void** at) {
 }
 
 cudaError_t copy_3d(const cudaMemcpy3DParms& all, uint64_t site, uint64_t stream = NO_STREAM) {
-    if (all.srcArray || all.dstArray) return cudaErrorNotSupported;
+    cudaArray_const_t array = all.srcArray ? all.srcArray : all.dstArray;
+    size_t element = array ? array->texel() : 1;  // widths are counted in elements of an array, where there is one
     for (size_t z = 0; z < all.extent.depth; ++z) {
-        auto slice = [z](const cudaPitchedPtr& in, const cudaPos& at) {
+        auto slice = [=](const cudaPitchedPtr& in, cudaArray_const_t array, const cudaPos& at) {
+            if (array)
+                return Plane{array->at + ((at.z + z) * array->height() + at.y) * array->pitch() + at.x * element,
+                             array->pitch()};
             return Plane{static_cast<char*>(in.ptr) + ((at.z + z) * in.ysize + at.y) * in.pitch + at.x, in.pitch};
         };
-        cudaError_t error = copy(slice(all.dstPtr, all.dstPos), slice(all.srcPtr, all.srcPos), all.extent.width,
-                                 all.extent.height, all.kind, site, stream);
+        cudaError_t error = copy(slice(all.dstPtr, all.dstArray, all.dstPos), slice(all.srcPtr, all.srcArray, all.srcPos),
+                                 all.extent.width * element, all.extent.height, all.kind, site, stream);
         if (error) return error;
     }
     return cudaSuccess;

@@ -8,6 +8,7 @@
 #include "memory.cpp"
 #include "streams.cpp"
 #include "talk.cpp"
+#include "textures.cpp"
 
 #include "per_thread.cpp"
 

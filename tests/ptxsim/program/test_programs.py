@@ -108,6 +108,8 @@ invalid device ordinal
 LINKED = "parts.cu parts_more.cu --option=-rdc=true -D OFFSET="
 TENSOR = "0\n544 1023\n0 1 0 1\n40 41 42 43\n1\n"
 FUNCTIONS = "16 50\n48 25 13616\nno error\n"
+TEXTURES = "as the guide says\nlayers: 32 of 32\n0 37 13 0\n254 208\n17 34 238 1\n1\n"
+FILTERED = TEXTURES.replace("17 34", "invalid argument\n17 34")
 STREAMS = "2 2044\n"
 SMALLER = RUNTIME.replace("H100 80GB HBM3, 9.0, 132", "A100-SXM4-80GB, 8.0, 3")
 REFUSED_MAP = "cuTensorMapEncodeTiled gives cudaErrorInvalidValue: a row of the box"
@@ -131,6 +133,10 @@ CASES = [
     Case("tensor.cu --arch 90a -D NO_WAIT", TENSOR.replace("544 1023", "-nan -nan"), "unwaited-copy", 1),
     Case("functions.cu -D LATER=0", FUNCTIONS, "functions.cu: 4 launches of 4 kernels, 4 blocks, "),
     Case("functions.cu -D LATER=0 --option=-rdc=true", FUNCTIONS, "s: no hazard found"),
+    Case("textures.cu", TEXTURES, "textures.cu: 40 launches of 7 kernels, 40 blocks, "),
+    Case("textures.cu -D UNSET", TEXTURES, "uninitialised-read: thread 19 of block 0 reads element 60", 1),
+    Case("textures.cu -D DESTROYED", TEXTURES, "a fetch of texture object 0x26, which cudaCreateTexture", 1),
+    Case("textures.cu -D FILTERS_INTEGERS", FILTERED, "cudaErrorInvalidValue: it filters integers", 1),
     Case(LINKED + "0", "8 194, 42\n", "no hazard found"),
     Case(
         LINKED + "1",

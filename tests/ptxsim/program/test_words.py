@@ -41,7 +41,7 @@ int main(int count, char** arguments) {
     return cublasDestroy(handle);
 }
 """
-ARRAY = "int main() { cudaArray_t a; cudaMallocArray(&a, nullptr, 1); }"
+ARRAY = "int main() { cudaMipmappedArray_t a; cudaMallocMipmappedArray(&a, nullptr, {8, 8, 1}, 2); }"
 READS = 'int main() { int n; if (scanf("%d", &n) != 1) return 5; }'
 WGMMA = """__global__ void f() {
     asm volatile("wgmma.fence.sync.aligned; wgmma.commit_group.sync.aligned; setmaxnreg.dec.sync.aligned.u32 40;");
@@ -69,7 +69,7 @@ CASES = [
     Case("linked", "void other(); int main() { other(); }", "no file has other(): give all files of the program"),
     Case("closed", KERNEL + CUBLAS, "s: no hazard found", 0, "-D CALLS=2"),
     Case("closed", KERNEL + CUBLAS, "calls cublasSgemv_v2 at program.cu:10: the program uses cuBLAS.", 2, "-D CALLS=1"),
-    Case("run", KERNEL + ARRAY, "calls cudaMallocArray, which the simulator's runtime has not, at program.cu:3"),
+    Case("run", KERNEL + ARRAY, "calls cudaMallocMipmappedArray, which the simulator's runtime has not, at p"),
     Case("run", KERNEL + "int main() {}", "no kernel was launched, 0.0 s: there was nothing to look at"),
     Case("run", KERNEL + "int main() { " + MANAGED + HUGE + "}", "threads; the simulator takes at most 268,435,456"),
     Case("run", KERNEL + READS, "the program ended with status 5", 1),
