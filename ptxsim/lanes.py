@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from .ground.asked import Asked
 from .ground.heap import Heap
 from .ground.texture import Texture
 from .ground.work import Budget
@@ -121,6 +122,10 @@ class Launched(Protocol):
     """What malloc and new give."""
     textures: Mapping[int, Texture]
     """By what stands for the object of each."""
+    asked: list[Asked] | None
+    """The launches that the kernel asked for; None where nobody would run them."""
+    begun: dict[int, Asked]
+    """Those of which it has the buffer for the parameters, by its address."""
 
     @property
     def code(self) -> Decoded: ...

@@ -10,6 +10,7 @@ import numpy as np
 from ..compiler.cache import ToolMissing
 from ..compiler.nvrtc import CompileError
 from ..gpus import H100, MAX_REGISTERS, REGISTERS, SHARED_BY_DEFAULT, WARP, Gpu, Room, find_gpu
+from ..ground.asked import Asked
 from ..ground.heap import ROOM, Heap
 from ..ground.interrupts import MessageOnly, interruptible
 from ..ground.memory import SPACING, Buffer, Bytes, Fault, GlobalMemory
@@ -136,12 +137,14 @@ def launch_bound(
     registers: Callable[[], int] | None = None,
     heap: Heap | None = None,
     textures: Mapping[int, Texture] = NO_TEXTURES,
+    asked: list[Asked] | None = None,
 ) -> Report:
     """The same with parameters that are bytes already, and with dimensions that were checked. `watch(state, done,
     together)` hears before each batch of blocks how many have ended, and how many begin now; an Ended that it raises
     ends the launch. Without `counted` the report has no counters and no events, and comes sooner. `registers` of a
     thread on that GPU, if somebody knows better than NVRTC. `heap`: one that other launches have as well, among
-    `bound.others`. `textures`: by what stands for the object of each."""
+    `bound.others`. `textures`: by what stands for the object of each.
+    `asked` gets the launches that the kernel asks for, which the caller runs."""
     budget = budget or Budget(None)
     blocks = math.prod(grid)
     space = _room(kernel, blocks, block, shared_mem, flags.cooperative, gpu, registers)
@@ -175,6 +178,7 @@ def launch_bound(
             watched=0 if counted else NOBODY,
             heap=heap,
             textures=textures,
+            asked=asked,
         )
         events = _run(state, blocks, batch, watch)
     counters, output = state.counters.table(kernel.source), "".join(state.output)
@@ -231,12 +235,14 @@ def _start(
     counted: bool = True,
     heap: Heap | None = None,
     textures: Mapping[int, Texture] = NO_TEXTURES,
+    asked: list[Asked] | None = None,
 ) -> LaunchState:
     """A launch, or several side by side, before the first instruction."""
     code, program = kernel.code, kernel.code.program
     variables = [(each,) for each in kernel.variables]
     of_each = zip(*(bound.buffers_of for bound in bounds), strict=True)
     heap = heap or _heap(code)
+    heap.settle()
     others = sum((bound.others for bound in bounds), ())
     others += (heap.buffer,) * (heap.buffer.size > 0 and heap.buffer not in others)
     owners = [*(sum(each, ()) for each in of_each), *variables, others]  # in the order of code.roots
@@ -268,6 +274,7 @@ def _start(
         budget=budget.anew(),
         heap=heap,
         textures=textures,
+        asked=asked,
         flags=flags,
         workspace=workspace,
         room=space,

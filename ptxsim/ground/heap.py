@@ -1,8 +1,8 @@
 """Memory that kernels ask for themselves, by malloc and new (CUDA C++ Programming Guide, "Dynamic Global Memory
 Allocation and Operations").
 
-What was given back is given again only when nothing is left of it: so what one thread did there stays apart from what
-the next one does.
+What was given back is given again in a later launch alone: so what one thread did there stays apart from what the next
+one does.
 """
 
 from dataclasses import dataclass, field
@@ -27,10 +27,14 @@ class Heap:
     _end: int = 0
     _used: int = 0
 
+    def settle(self) -> None:
+        """A launch begins: what lies behind all that is taken is free."""
+        self._end = max(
+            (first + -(-size // ALIGN) * ALIGN + ALIGN for first, size in self.taken.items()), default=0
+        )
+
     def take(self, size: int) -> int:
         """The address of so many bytes, which hold nothing; 0 where no room is left."""
-        if not self.taken:
-            self._end = 0
         first, behind = self._end, self._end + -(-size // ALIGN) * ALIGN + ALIGN
         if not size or self._used + size > self.most or behind > self.buffer.size:
             return 0

@@ -7,12 +7,15 @@ import numpy as np
 
 from ..ground.memory import Miss
 from ..ptx.program import Instruction
-from ..units.access import Memories
+from ..races.shadow import Act
+from ..units.access import Access, Memories, write
 from .printf import in_local
 from .registry import Operands, on_machine
 
 CALL = 5
 """Steps of work (work.py) of each."""
+MEMORY_ALLOCATION = 2
+"""The error cudaErrorMemoryAllocation."""
 
 
 @on_machine("call.malloc")
@@ -31,10 +34,28 @@ def malloc(decoder: Operands, ins: Instruction) -> Callable:
     return step
 
 
+@on_machine("call.cuda_malloc")
+def cuda_malloc(decoder: Operands, ins: Instruction) -> Callable:
+    """cudaMalloc(pointer, bytes) in a kernel: the same."""
+    result, pointer, size = ins.operands
+    access = Access(decoder.pc, "generic", 8, Act(False, True))
+
+    def step(machine: Memories) -> None:
+        lanes = machine.active()
+        units, places = in_local(machine, size.offset, lanes, 8)
+        machine.work(CALL * len(lanes))
+        given = np.array([machine.launch.heap.take(each) for each in units[places].tolist()], np.uint64)
+        write(machine, access, units[in_local(machine, pointer.offset, lanes, 8)[1]].copy(), given)
+        _, to = in_local(machine, result.offset, lanes, 4)
+        machine.local.write(to, 4, np.where(given == 0, MEMORY_ALLOCATION, 0).astype(np.uint32))
+
+    return step
+
+
 @on_machine("call.free")
 def free(decoder: Operands, ins: Instruction) -> Callable:
     """free(pointer)."""
-    (pointer,) = ins.operands
+    *result, pointer = ins.operands
 
     def step(machine: Memories) -> None:
         lanes = machine.active()
@@ -48,5 +69,8 @@ def free(decoder: Operands, ins: Instruction) -> Callable:
                 "kernel has given, or which was freed before"
             )
             machine.missed(Miss("out-of-bounds", bad, lambda: words, "not-from-malloc"), decoder.pc)
+        for each in result:  # cudaFree's
+            _, to = in_local(machine, each.offset, lanes, 4)
+            machine.local.write(to, 4, np.zeros(len(lanes), np.uint32))
 
     return step

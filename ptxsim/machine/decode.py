@@ -57,6 +57,9 @@ from .unset import Watched
 for _module in pkgutil.iter_modules(instructions.__path__):
     importlib.import_module(f"{instructions.__name__}.{_module.name}")
 
+ALLOCATES = ("call.malloc", "call.cuda_malloc", "call.parameters")
+"""Instructions that take memory for the kernel."""
+
 Read = Callable[..., np.ndarray]
 Write = Callable[..., None]
 
@@ -162,8 +165,8 @@ class Code:
 
     @cached_property
     def allocates(self) -> bool:
-        """Whether it asks for memory itself, by malloc or new."""
-        return any(instruction.opcode.root == "call.malloc" for instruction in self.instructions)
+        """Whether it asks for memory itself: by malloc or new, or for the parameters of a launch."""
+        return any(instruction.opcode.root in ALLOCATES for instruction in self.instructions)
 
     @cached_property
     def stores_in_bulk(self) -> bool:

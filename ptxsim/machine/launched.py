@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ..gpus import Room
+from ..ground.asked import Asked
 from ..ground.heap import Heap
 from ..ground.memory import Buffer, GlobalMemory, Indexed
 from ..ground.texture import Texture
@@ -59,6 +60,7 @@ class LaunchState:
     budget: Budget
     heap: Heap
     textures: Mapping[int, Texture]
+    asked: list[Asked] | None  # launches, by the kernel
     shapes: Callable[[], Mapping[str, Indexed]] = dict  # of shared arrays, by name
     registers: int | None = None  # of a thread at the launch, where setmaxnreg counts on it
     flags: Flags = PLAIN
@@ -69,6 +71,7 @@ class LaunchState:
     steps: int = 0  # instructions executed by groups of lanes
     output: list[str] = field(default_factory=list)
     printed: int = 0  # characters in `output`
+    begun: dict[int, Asked] = field(default_factory=dict)  # launches that have a buffer for their parameters
     trail: Trail = field(default_factory=Trail)
     letters: Letters = field(default_factory=dict)
     proxy_fences: ProxyFences = field(default_factory=ProxyFences)

@@ -442,7 +442,7 @@ def _why_not_compiled(said: str, wanted: Build, version: int) -> str:
     if header:
         return f"{said.rstrip()}\n{name} is in none of the folders of headers: give its folder with -I"
     if "kernel launch from __device__ or __global__ functions requires" in said:
-        return f"{said.rstrip()}\nLaunches by kernels are not simulated: let the host launch it"
+        return f"{said.rstrip()}\nLaunches by kernels need --option=-rdc=true, as with nvcc"
     if needed := _arch_needed(said):
         return f"{needed}, and this is compiled for {wanted.arch}"
     if "Unsupported gpu architecture" in said or "is not defined for option 'gpu-" in said:

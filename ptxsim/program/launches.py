@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
 
@@ -16,6 +16,7 @@ from ..front.launch import MAX_BLOCK, MAX_GRID, MAX_SIMULATED, MAX_THREADS, MOST
 from ..front.occupancy import occupancy, room
 from ..front.report import Report
 from ..gpus import REGISTERS, SHARED_BY_DEFAULT, WARP
+from ..ground.asked import Asked
 from ..ground.heap import ROOM, SIZE, Heap
 from ..ground.memory import Buffer, Bytes, Seen, in_bytes
 from ..ground.texture import Texture
@@ -35,6 +36,8 @@ from .wire import Answer
 
 DYNAMIC_SHARED = 8
 """Of cudaFuncAttribute: the most dynamic shared memory of a block."""
+TAIL = 3
+"""The stream of a kernel whose launches come behind all others (cudaStreamTailLaunch)."""
 NULL = 4096
 """What lies below is taken for a null pointer."""
 NOTHING = Bytes(np.zeros(0, np.uint8))
@@ -49,6 +52,21 @@ Three = tuple[int, int, int]
 def _three(numbers: Sequence[int], first: int) -> Three:
     x, y, z = numbers[first : first + 3]
     return x, y, z
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A launch that CUDA takes. `data`: its parameters."""
+
+    function: Function
+    grid: Three
+    block: Three
+    shared: int
+    data: bytes
+    cluster: Three
+    cooperative: bool
+    stream: int
+    site: int
 
 
 class Launches:
@@ -111,28 +129,67 @@ class Launches:
         if self.once and self._seen((number, *numbers[:11]), function, data):
             self.context.findings.leave_out(function.name)
             return Answer()
-        kernel = function.in_clusters(cluster)
+        begun = Begun(function, grid, block, shared, data, cluster, cooperative, stream, site)
+        return self._with_children(begun)
+
+    def _with_children(self, first: Begun) -> Answer:
+        """A launch, and behind it those that its kernels ask for; at the end those of the stream for that."""
+        todo, last, output = deque([first]), deque[Begun](), ""
+        while todo and not self.context.lost:
+            begun = todo.popleft()
+            asked: list[Asked] = []
+            output += self._one(begun, asked)
+            for each in asked:
+                (last if each.stream == TAIL else todo).append(self._child(each, begun))
+            if not todo:
+                todo, last = last, deque()
+        return Answer(self.context.lost, (), output.encode())
+
+    def _child(self, asked: Asked, by: Begun) -> Begun:
+        """A launch that a kernel asked for. Raises Stopped where CUDA would refuse it."""
+        module, (heap, memory) = by.function.module, self._kept()
+        entry = self._kernel(by.function).code.program.functions[asked.function]
+        known = (
+            each for each in self.functions if each.entry == entry and each.module in (module, *module.linked)
+        )
+        function = next(known, None) or Function(module, entry)
+        program = self._kernel(function).code.program
+        begin = asked.parameters - memory.address
+        data = memory.memory.data[begin : begin + program.param_bytes].tobytes()
+        heap.give(asked.parameters)
+        if refused := self._why_not(function, asked.grid, asked.block, asked.shared, program.cluster):
+            raise Stopped(f"{by.function.name} launches {function.name}, which CUDA refuses: {refused[1]}")
+        return Begun(
+            function, asked.grid, asked.block, asked.shared, data, program.cluster, False, by.stream, by.site
+        )
+
+    def _one(self, begun: Begun, asked: list[Asked]) -> str:
+        """Run a launch; what it printed."""
+        function = begun.function
+        kernel = function.in_clusters(begun.cluster)
         orders = self.context.orders
-        work = orders.begin(stream, f"the launch of {function.name}", site)
+        work = orders.begin(begun.stream, f"the launch of {function.name}", begun.site)
         if kernel.code.allocates:
-            self._make_heap()
-        bound, known = self._bound(kernel, function, np.frombuffer(data, np.uint8).copy())
+            self._kept()
+        bound, known = self._bound(kernel, function, np.frombuffer(begun.data, np.uint8).copy())
         if self._heap:
             self._heap[0].buffer = known[self._heap[1]]
-        report = self._run(kernel, function, grid, block, bound, shared, cooperative, site)
+        report = self._run(kernel, begun, bound, asked)
         for allocation, buffer in known.items():
             if buffer.seen:
                 orders.seen(work, allocation, buffer.seen)
         self.context.lost = next((errors.of_fatal(h.kind) for h in report.hazards if h.kind in FATAL), 0)
-        return Answer(self.context.lost, (), report.output.encode())
+        return report.output
 
-    def _make_heap(self) -> None:
+    def _kept(self) -> tuple[Heap, Allocation]:
+        """What malloc and new of kernels give."""
         if self._heap is None:
             words = "the memory of malloc and new in kernels"
             made = self.context.arena.allocate(self.heap_bytes * ROOM // SIZE, OF_KERNELS, name=words)
             if made is None:
                 raise Stopped("no addresses are left for what malloc and new in kernels give")
             self._heap = Heap(_buffer(made, words, 1), self.heap_bytes), made
+        return self._heap
 
     def _seen(self, how: tuple[int, ...], function: Function, data: bytes) -> bool:
         """Whether a launch is alike enough ones before: of the same size, with arguments at the same places. What its
@@ -230,17 +287,8 @@ class Launches:
         space = room(gpu, blocks, block[0] * block[1] * block[2], shared, int(np.prod(cluster)), registers)
         return (errors.COOPERATIVE_TOO_LARGE, space.refuses(blocks)) if space else None
 
-    def _run(
-        self,
-        kernel: Kernel,
-        function: Function,
-        grid: Three,
-        block: Three,
-        bound: Bound,
-        shared: int,
-        cooperative: bool,
-        site: int,
-    ) -> Report:
+    def _run(self, kernel: Kernel, begun: Begun, bound: Bound, asked: list[Asked]) -> Report:
+        function, grid, block, site = begun.function, begun.grid, begun.block, begun.site
         began, progress = monotonic(), self.progress.of(function.name, grid[0] * grid[1] * grid[2])
 
         def tell(report: Report) -> None:
@@ -248,14 +296,15 @@ class Launches:
 
         try:
             report = launch_bound(
-                *(kernel, grid, block, bound, shared, progress.budget()),
-                flags=Flags(self.seed, cooperative),
+                *(kernel, grid, block, bound, begun.shared, progress.budget()),
+                flags=Flags(self.seed, begun.cooperative),
                 watch=progress.watch,
                 counted=False,
                 gpu=self.context.gpu,
                 registers=partial(registers_of, function, self.context.gpu),
                 heap=self._heap[0] if self._heap else None,
                 textures=self.textures,
+                asked=asked,
             )
         except LaunchError as reason:
             raise Stopped(str(reason)) from None

@@ -619,6 +619,14 @@ BUILT_IN = {
     "malloc": "call.malloc",
     "free": "call.free",
     "__assertfail": "assertfail",
+    "__cudaCDP2Malloc": "call.cuda_malloc",
+    "__cudaCDP2Free": "call.free",
+    "__cudaCDP2GetParameterBufferV2": "call.parameters",
+    "__cudaCDP2LaunchDeviceV2": "call.launch",
+    "__cudaCDP2StreamCreateWithFlags": "call.stream",
+    "__cudaCDP2StreamDestroy": "call.nothing",
+    "__cudaCDP2GetLastError": "call.nothing",
+    "__cudaCDP2PeekAtLastError": "call.nothing",
 }
 """Functions that every GPU has, and the instructions that stand for them here."""
 
@@ -801,8 +809,6 @@ class _Linker:
         if callee in BUILT_IN:
             self.emit(BUILT_IN[callee], (*results, *actual), guard, item.where)
             return
-        if callee.startswith("__cudaCDP2"):
-            raise UnsupportedInstruction(f"launches by kernels are not simulated (line {item.where.line})")
         end = (id(item), object())
         if guard:
             self.emit("bra", (end,), replace(guard, negated=not guard.negated), item.where)

@@ -105,6 +105,7 @@ time passes, a device's: 1
 7 7
 invalid device ordinal
 """
+CHILDREN = "children.cu --option=-rdc=true -D SAFE="
 LINKED = "parts.cu parts_more.cu --option=-rdc=true -D OFFSET="
 TENSOR = "0\n544 1023\n0 1 0 1\n40 41 42 43\n1\n"
 FUNCTIONS = "16 50\n48 25 13616\nno error\n"
@@ -133,6 +134,23 @@ CASES = [
     Case("tensor.cu --arch 90a -D NO_WAIT", TENSOR.replace("544 1023", "-nan -nan"), "unwaited-copy", 1),
     Case("functions.cu -D LATER=0", FUNCTIONS, "functions.cu: 4 launches of 4 kernels, 4 blocks, "),
     Case("functions.cu -D LATER=0 --option=-rdc=true", FUNCTIONS, "s: no hazard found"),
+    Case(
+        CHILDREN + "1 -D THREADS=32",
+        "1: 25630\n2: 25630\nno error\n",
+        "children.cu: 20 launches of 4 kernels, 21 blocks, ",
+    ),
+    Case(
+        CHILDREN + "0 -D THREADS=64",
+        "1: 25630\n2: 25630\nno error\n",
+        "read-after-write (the first of 192)",
+        1,
+    ),
+    Case(
+        CHILDREN + "1 -D THREADS=2000",
+        "1: 25630\n2: 25630\n",
+        "wrong launches add, which CUDA refuses: a block",
+        2,
+    ),
     Case("textures.cu", TEXTURES, "textures.cu: 40 launches of 7 kernels, 40 blocks, "),
     Case("textures.cu -D UNSET", TEXTURES, "uninitialised-read: thread 19 of block 0 reads element 60", 1),
     Case("textures.cu -D DESTROYED", TEXTURES, "a fetch of texture object 0x26, which cudaCreateTexture", 1),
