@@ -52,12 +52,12 @@ def launch(decoder: Operands, ins: Instruction) -> Callable:
     result, buffer, stream = ins.operands
 
     def step(machine: Memories) -> None:
-        lanes, begun = machine.active(), _begun(machine.launch)
+        lanes, launch = machine.active(), machine.launch
         machine.work(CALL * len(lanes))
         for lane in lanes.tolist():
             (address,), (where,) = (_numbers(machine, lane, each, "u8") for each in (buffer, stream))
-            if address in begun:
-                machine.launch.asked.append(begun.pop(address)._replace(stream=where))
+            if launch.asked is not None and address in launch.begun:
+                launch.asked.append(launch.begun.pop(address)._replace(stream=where))
         _give(machine, result, [0] * len(lanes), np.uint32)
 
     return step
