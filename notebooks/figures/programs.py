@@ -7,6 +7,7 @@ those of a lesson into its zip.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import textwrap
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from ptxsim.compiler import cache
 if TYPE_CHECKING:
     from ptxsim.program import ProgramReport
 
+NONE_HERE = "COURSE_NO_PROGRAMS"
+"""Environment variable: no program is run, since nobody knows who wrote it (tools/classroom/judge.py)."""
 WIDTH = 110
 """Characters of a printed line."""
 ARCH = "-arch=sm_"
@@ -38,13 +41,19 @@ class NotRunHere(cache.ToolMissing):
 
 @dataclass(frozen=True)
 class ProgramRun:
-    """`printed`: what the program wrote. `report`: what `ptxsim run` says of it, but for the seconds. `kinds` and
-    `lines`: of each finding its kind, and the line of the program that it names first."""
+    """`printed`: what the program wrote. `report`: what `ptxsim run` says of it, but for the seconds. `kinds`,
+    `lines`, `found`: of each finding its kind, the line of the program that it names first, and what it says.
+    `beside`: of each launch, how many copies to the device nothing orders with it. `memory`: the most bytes of the
+    device that it had at a time. `returned`: its exit status."""
 
     printed: str
     report: str
     kinds: list[str]
     lines: list[int]
+    found: list[str]
+    beside: list[int]
+    memory: int
+    returned: int
 
     @property
     def findings(self) -> int:
@@ -54,17 +63,21 @@ class ProgramRun:
         return f"{self.printed}{self.report}"
 
 
-def run_program(source: str, name: str, options: tuple[str, ...] = ()) -> ProgramRun:
+def run_program(
+    source: str, name: str, options: tuple[str, ...] = (), args: tuple[str, ...] = ()
+) -> ProgramRun:
     """Build a program of one file, which is called `name`, and run it as `ptxsim run` does. `options`: as a kernel of
-    the course takes them, OPTIONS or HOPPER.
+    the course takes them, OPTIONS or HOPPER. `args`: its own arguments.
 
     Raises NotRunHere where it cannot be built and no run of it is on file, and BuildError where it does not compile.
     """
-    key = cache.key_of("program", source, (name,), options)
-    return ProgramRun(**json.loads(cache.made_here(key, partial(_run, source, name, options))))
+    key = cache.key_of("program", source, (name, *args), options)
+    return ProgramRun(**json.loads(cache.made_here(key, partial(_run, source, name, options, args))))
 
 
-def _run(source: str, name: str, options: tuple[str, ...]) -> str:
+def _run(source: str, name: str, options: tuple[str, ...], args: tuple[str, ...]) -> str:
+    if os.environ.get(NONE_HERE):
+        raise NotRunHere("who grades runs no program of a learner")
     if sys.platform != "linux":
         raise NotRunHere("this is no Linux")
     from ptxsim import program
@@ -76,7 +89,7 @@ def _run(source: str, name: str, options: tuple[str, ...]) -> str:
         file.write_text(source, encoding="utf-8")
         try:
             with open(out, "w", encoding="utf-8") as written:
-                report = program.run(file, options=typed, arch=arch, stdout=written)
+                report = program.run(file, args=args, options=typed, arch=arch, stdout=written)
         except program.NoCompiler as missing:
             raise NotRunHere(str(missing)) from None
         except program.BuildError as said:
@@ -87,18 +100,36 @@ def _run(source: str, name: str, options: tuple[str, ...]) -> str:
 def _told(report: ProgramReport, printed: str, folder: str) -> str:
     """What is kept of a run: nothing of this machine, and no time."""
     findings = [
-        *((each.hazard.kind, each.place) for each in report.hazards),
-        *(("stream-conflict", each.at) for each in report.conflicts),
-        *((each.error, each.at) for each in report.refused),
+        *(
+            (each.hazard.kind, each.place, f"{each.hazard.kind}: {each.hazard.message}")
+            for each in report.hazards
+        ),
+        *(("stream-conflict", each.at, each.message) for each in report.conflicts),
+        *((each.error, each.at, f"{each.call} gives {each.error}: {each.why}") for each in report.refused),
     ]
     text = "\n".join([*report.lines(), f"{report.ran()}: {report.found()}"])
     kept = {
         "printed": printed,
         "report": "\n".join(map(_wrapped, _named(text, folder).splitlines())),
-        "kinds": [kind for kind, _ in findings],
-        "lines": [int(place.rpartition(":")[2] or 0) for _, place in findings],
+        "kinds": [kind for kind, *_ in findings],
+        "lines": [int(place.rpartition(":")[2] or 0) for _, place, _ in findings],
+        "found": [_named(said, folder) for *_, said in findings],
+        "beside": _beside(report),
+        "memory": report.memory,
+        "returned": report.returned,
     }
     return json.dumps(kept, indent=1)
+
+
+def _beside(report: ProgramReport) -> list[int]:
+    from ptxsim.program.orders import LAUNCH, TO_DEVICE
+
+    copies = [piece for piece in report.work if piece.kind == TO_DEVICE]
+    return [
+        sum(not (launch.is_behind(copy) or copy.is_behind(launch)) for copy in copies)
+        for launch in report.work
+        if launch.kind == LAUNCH
+    ]
 
 
 def _named(text: str, folder: str) -> str:

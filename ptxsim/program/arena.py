@@ -28,6 +28,7 @@ DEVICE, HOST, MANAGED, REGISTERED, VARIABLE, OF_KERNELS = range(6)
 FOLLOWED = (DEVICE, OF_KERNELS)
 """Of which it is known who has written what."""
 OF_HOST = (HOST, REGISTERED)
+OF_DEVICE = (DEVICE, MANAGED)
 SEEN_BY_HOST = (HOST, MANAGED, REGISTERED)
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _LIBC.mmap.restype = ctypes.c_void_p
@@ -86,7 +87,7 @@ class Arena:
         os.ftruncate(self.marks, SIZE)
         self._next = GAP
         self._again: deque[tuple[int, int]] = deque()  # addresses that were given back, and their bytes
-        self.used = 0
+        self.used = self.of_device = self.most_of_device = 0
 
     def close(self) -> None:
         os.close(self.file)
@@ -120,6 +121,7 @@ class Arena:
     def release(self, allocation: Allocation, site: int = 0) -> None:
         self.live.remove(allocation)
         self.used -= allocation.size
+        self.of_device -= allocation.size * (allocation.kind in OF_DEVICE)
         allocation.freed = site
         self.gone.append(allocation)
         if allocation.kind != REGISTERED:
@@ -139,6 +141,8 @@ class Arena:
     def _add(self, made: Allocation) -> Allocation:
         insort(self.live, made, key=_address)
         self.used += made.size
+        self.of_device += made.size * (made.kind in OF_DEVICE)
+        self.most_of_device = max(self.most_of_device, self.of_device)
         return made
 
     def _room(self, size: int) -> int | None:

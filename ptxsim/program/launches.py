@@ -29,6 +29,7 @@ from .arena import OF_KERNELS, Allocation
 from .assembler import registers_of
 from .context import Context, Stopped
 from .modules import Function
+from .orders import LAUNCH
 from .progress import Progress, TooLong
 from .report import place_of
 from .sites import mark
@@ -168,7 +169,7 @@ class Launches:
         function = begun.function
         kernel = function.in_clusters(begun.cluster)
         orders = self.context.orders
-        work = orders.begin(begun.stream, f"the launch of {function.name}", begun.site)
+        work = orders.begin(begun.stream, f"the launch of {function.name}", begun.site, LAUNCH)
         if kernel.code.allocates:
             self._kept()
         bound, known = self._bound(kernel, function, np.frombuffer(begun.data, np.uint8).copy())

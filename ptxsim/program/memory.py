@@ -8,7 +8,7 @@ from .arena import DEVICE, OF_HOST, OF_KERNELS, REGISTERED, SEEN_BY_HOST, VARIAB
 from .context import Context, Stopped
 from .devices import MEMORY
 from .orders import DEVICE as WHOLE_DEVICE
-from .orders import STREAM
+from .orders import OTHER, STREAM, TO_DEVICE
 from .sites import mark
 from .wire import Answer
 
@@ -91,7 +91,8 @@ class Memory:
         if self.context.lost:
             return Answer(self.context.lost)
         orders, waits = self.context.orders, stream == NO_STREAM
-        work = orders.begin(0 if waits else stream, "cudaMemcpy" + "Async" * (not waits), site)
+        what = TO_DEVICE if self._of_device(to) and not self._of_device(source) else OTHER
+        work = orders.begin(0 if waits else stream, "cudaMemcpy" + "Async" * (not waits), site, what)
         for row in range(height):
             here, there = to + row * to_pitch, source + row * pitch
             target, origin = self.arena.find(here), self.arena.find(there)
@@ -146,6 +147,10 @@ class Memory:
         )
         self.context.findings.refuse("the host", "a segmentation fault", why, 0)
         return Answer()
+
+    def _of_device(self, address: int) -> bool:
+        found = self.arena.find(address)
+        return found is not None and found.kind in (DEVICE, VARIABLE)
 
     def _own(self) -> list[Allocation]:
         """What the program allocated and has not freed."""

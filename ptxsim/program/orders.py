@@ -29,6 +29,8 @@ AGAINST = {
     "changes": ("writes", "reads"),  # atomically
 }
 """With which kinds of other touches each kind races."""
+LAUNCH, TO_DEVICE, OTHER = "launch", "copy to the device", ""
+"""What a piece of work is."""
 WORDS = {"writes": "writes", "reads": "reads", "changes": "changes atomically"}
 
 Clock = dict[int, int]
@@ -44,6 +46,11 @@ class Piece:
     known: Clock
     words: str
     site: int
+    kind: str = OTHER
+
+    def is_behind(self, other: Piece) -> bool:
+        """Whether the other one is surely over when this one begins."""
+        return other.place <= self.known.get(other.stream, 0)
 
 
 class Race(NamedTuple):
@@ -78,7 +85,7 @@ class Orders:
         self._clocks: dict[int, Clock] = {DEFAULT: {}}  # by stream, what is over when its next piece begins
         self._host: Clock = {}
         self._events: dict[int, Clock] = {}
-        self._pieces: list[Piece] = []
+        self.pieces: list[Piece] = []
         self._touched: WeakKeyDictionary[Allocation, Touched] = WeakKeyDictionary()
 
     @property
@@ -111,14 +118,14 @@ class Orders:
             known = _both(*self._clocks.values())
         self._host = _both(self._host, known)
 
-    def begin(self, handle: int, words: str, site: int) -> Piece:
+    def begin(self, handle: int, words: str, site: int, kind: str = OTHER) -> Piece:
         """A piece of work in this stream."""
         number = self._number(handle)
         known = self._known(number)
         place = self._clocks[number].get(number, 0) + 1
         name = f"stream {number}" if number else "the default stream"
-        piece = Piece(len(self._pieces) + 1, number, place, known, f"{words} in {name}", site)
-        self._pieces.append(piece)
+        piece = Piece(len(self.pieces) + 1, number, place, known, f"{words} in {name}", site, kind)
+        self.pieces.append(piece)
         self._clocks[number] = {**known, number: place}
         return piece
 
@@ -154,12 +161,10 @@ class Orders:
         numbers: np.ndarray,
     ) -> None:
         for number in np.unique(numbers):
-            if number and self._pieces[number - 1].place > piece.known.get(
-                self._pieces[number - 1].stream, 0
-            ):
+            if number and not piece.is_behind(self.pieces[number - 1]):
                 first = int(np.flatnonzero(numbers == number)[0])
                 byte = GRAIN * (at.start + first if isinstance(at, slice) else int(at[first]))
-                self._race(piece, kind, self._pieces[number - 1], other, found, byte)
+                self._race(piece, kind, self.pieces[number - 1], other, found, byte)
                 return
 
     def _race(

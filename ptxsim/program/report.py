@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from ..front.kernel import Kernel
 from ..front.report import Report, header_of
 from ..races.hazards import ORDER, Hazard
-from .orders import Race
+from .orders import Piece, Race
 from .sites import Sites, near
 
 CLEAN, HAZARDS, FAILED = range(3)
@@ -109,7 +109,8 @@ class Leak:
 class ProgramReport:
     """`hazards`: most serious first. `conflicts`: between streams. `refused`: calls that CUDA refuses. `stopped`: why
     the program could not run to its end; "" if it did. `returned`: its own exit status. `left_out`:
-    launches that did not run, because they were like others."""
+    launches that did not run, because they were like others. `work`: what the streams did, in the order in which the
+    host asked for it. `memory`: the most bytes of the device that it had at a time."""
 
     program: str
     hazards: tuple[Finding, ...] = ()
@@ -122,6 +123,8 @@ class ProgramReport:
     returned: int = 0
     seconds: float = 0.0
     left_out: int = 0
+    work: tuple[Piece, ...] = field(default=(), repr=False)
+    memory: int = field(default=0, repr=False)
 
     @property
     def ok(self) -> bool:
@@ -254,7 +257,13 @@ class Findings:
         self.left_out[kernel] += 1
 
     def report(
-        self, leaks: Iterable[tuple[int, int]], stopped: str, returned: int, seconds: float
+        self,
+        leaks: Iterable[tuple[int, int]],
+        stopped: str,
+        returned: int,
+        seconds: float,
+        work: Iterable[Piece] = (),
+        memory: int = 0,
     ) -> ProgramReport:
         """`leaks`: bytes and site of each."""
         self.sites.resolve()
@@ -285,6 +294,8 @@ class Findings:
             returned,
             seconds,
             self.left_out.total(),
+            tuple(work),
+            memory,
         )
 
     def _of_left_out(self) -> list[str]:

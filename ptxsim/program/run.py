@@ -130,7 +130,8 @@ def _run(built: Built, args: Sequence[str], runtime: Runtime, started: dict) -> 
         stopped = "there was nothing to look at"
     leaks = [] if stopped or returned else runtime.memory.leaks()
     shown = 0 if stopped else returned
-    return runtime.context.findings.report(leaks, stopped, shown, monotonic() - began)
+    work, memory = runtime.context.orders.pieces, runtime.context.arena.most_of_device
+    return runtime.context.findings.report(leaks, stopped, shown, monotonic() - began, work, memory)
 
 
 def _next(channel: socket.socket, program: subprocess.Popen) -> wire.Question | None:

@@ -1,8 +1,9 @@
 """The process that checks answers, in a sandbox of its own; verdicts.py starts it.
 
 It reads an exercise and its answer in a line of JSON and writes the verdict in one; in between it may ask for what a
-function of the answer gives. No line of a learner's Python is run here. Nor is a kernel compiled in this process, which
-can read the answers: the worker of compile_service does that, in copies of itself that can open no file.
+function of the answer gives. No line of a learner's Python is run here, and no program with a `main`. Nor is a kernel
+compiled in this process, which can read the answers: the worker of compile_service does that, in copies of itself that
+can open no file.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from typing import TextIO
 from unittest import mock
 
 from course_lib import check_exercise
+from course_lib.notebooks.figures.programs import NONE_HERE, NotRunHere
 from cupy_or_sim import style
 from hiding_latency.compile_service.limits import Limits
 from hiding_latency.compile_service.pool import Answer, Worker
@@ -31,6 +33,7 @@ def main() -> None:
     """Say that it is there, and answer until nobody asks any more."""
     said = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a check prints is no verdict
+    os.environ[NONE_HERE] = "1"  # native code of a learner
     nvrtc.use_none("what is handed in is compiled by compile_service alone, which gave no answer")
     loop = asyncio.new_event_loop()  # in which the worker is heard, also while a check is at work
     threading.Thread(target=loop.run_forever, daemon=True).start()
@@ -62,6 +65,8 @@ def judged(exercise: str, packed: object, said: TextIO) -> dict:
     try:
         with mock.patch.object(style, "show", lambda figure, alt: pictures.append([style.svg(figure), alt])):
             verdict = check_exercise(exercise, answer)
+    except NotRunHere as error:
+        return {"ok": False, "said": f"{exercise} gets no point from a grader: {error}", "pictures": []}
     except ToolMissing as error:
         return {"failed": f"{type(error).__name__}: {error}"}
     except Exception as error:

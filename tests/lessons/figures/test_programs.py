@@ -74,14 +74,14 @@ def test_a_program_is_compiled_as_a_kernel_with_these_options(nvcc, nothing_kept
         run_program(HEADER, "at_once.cu", OPTIONS)
 
 
-def runs(source, options, arch, stdout):
+def runs(source, args, options, arch, stdout):
     """In place of the simulator."""
     stdout.write("PASS\n")
     message = f"{source}:9: a copy, " + "and what it says " * 20
     return ProgramReport(str(source), conflicts=(Conflict(message, f"{source}:12"),), seconds=1.5)
 
 
-def cannot(source, options, arch, stdout):
+def cannot(source, args, options, arch, stdout):
     raise program.NoCompiler("there is no nvcc")
 
 
@@ -97,7 +97,40 @@ def test_a_recorded_run_is_what_was_run(nothing_kept, monkeypatch):
     assert run_program("text", "a.cu") == here
     with pytest.raises(NotRunHere, match=r"no run of this text is on file, .* there is no nvcc"):
         run_program("another text", "a.cu")
+    with pytest.raises(NotRunHere, match="no run of this text is on file"):
+        run_program("text", "a.cu", args=("5",))
     monkeypatch.setattr(sys, "platform", "darwin")
     assert run_program("text", "a.cu") == here
     with pytest.raises(NotRunHere, match="this is no Linux"):
         run_program("another text", "a.cu")
+
+
+BESIDE = r"""
+constexpr int BYTES = 4096;
+__global__ void twice(float* x) { x[threadIdx.x] *= 2; }
+
+int main(int argc, char** argv)
+{
+    float *x, *y, *here;
+    cudaStream_t one, two;
+    cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&two, cudaStreamNonBlocking);
+    cudaMallocHost(&here, BYTES);
+    cudaMalloc(&x, BYTES), cudaMalloc(&y, BYTES);
+    cudaMemset(x, 0, BYTES);
+    cudaDeviceSynchronize();
+    twice<<<1, 32, 0, one>>>(x);
+    if (argc > 1) cudaStreamSynchronize(one);
+    cudaMemcpyAsync(y, here, BYTES, cudaMemcpyHostToDevice, two);
+    cudaMemcpyAsync(here, x, BYTES, cudaMemcpyDeviceToHost, one);
+    cudaDeviceSynchronize();
+    cudaFree(x), cudaFree(y), cudaFreeHost(here);
+    return argc;
+}
+"""
+
+
+def test_a_run_knows_what_may_be_copied_beside_a_launch(nvcc, nothing_kept):  # noqa: F811
+    free, waits = run_program(BESIDE, "a.cu"), run_program(BESIDE, "a.cu", args=("waits",))
+    assert (free.beside, waits.beside) == ([1], [0])
+    assert (free.memory, free.returned, waits.returned) == (8192, 1, 2)

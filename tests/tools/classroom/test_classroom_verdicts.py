@@ -11,6 +11,8 @@ import nbformat
 import numpy as np
 import pytest
 
+from course_lib.notebooks.answers import lesson_09_program
+from course_lib.notebooks.figures.programs import NONE_HERE
 from cupy_or_sim import OPTIONS, Launch
 from cupy_or_sim.cupy_on_numpy import RawKernel
 from hiding_latency.compile_service.pool import Worker
@@ -84,6 +86,13 @@ def test_a_check_that_stops_at_an_answer_says_so(monkeypatch):
 
     monkeypatch.setattr(judge, "check_exercise", broken)
     assert judge.judged("00.1", 1, io.StringIO()) == {"unknown": "the check of 00.1 stops with KeyError: 'x'"}
+
+
+def test_a_whole_program_of_a_learner_is_not_run(monkeypatch):
+    monkeypatch.setenv(NONE_HERE, "1")
+    answer = f"{lesson_09_program.KERNEL} int main() {{ cudaDeviceSynchronize(); }}"
+    given = judge.judged("09.3", wire.pack(answer), io.StringIO())
+    assert not given["ok"] and "who grades runs no program of a learner" in given["said"]
 
 
 @pytest.fixture
