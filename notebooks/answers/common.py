@@ -49,12 +49,11 @@ def fail(message: str, *causes: str) -> NoReturn:
 
 def demand_also(ask: Callable[[], object], seen: str, cause: str) -> None:
     """Raise in short what `ask` finds, behind what is `seen` of this answer: that it is right with less. `cause`: the
-    word for it where there is no hazard."""
+    word for it. A hazard gives no hint: it comes of what is left out, and not of what is there."""
     try:
         ask()
     except CheckFailed as error:
-        causes = () if error.hazards else (cause,)
-        raise CheckFailed(f"{seen}: {in_short(error)}", error.hazards, causes) from None
+        raise CheckFailed(f"{seen}: {in_short(error)}", causes=(cause,)) from None
 
 
 def in_short(error: CheckFailed) -> str:
