@@ -66,7 +66,7 @@ def check_exercise(name: str, answer: object) -> ExerciseVerdict:
     if name not in known:
         raise ValueError(f"there is no exercise {name!r}; exercises: {', '.join(known)}")
     parts = answer if isinstance(answer, tuple) else (answer,)
-    if any(part is None or GAP in getattr(part, "code", "") for part in parts):
+    if any(part is None or GAP in _text(part) for part in parts):
         return ExerciseVerdict(name, False, "there is still a gap (None or ____) to fill.")
     kernel = next((part.name for part in parts if hasattr(part, "code")), "")
     verdict, words = judged(name, answer, known[name])
@@ -76,6 +76,11 @@ def check_exercise(name: str, answer: object) -> ExerciseVerdict:
         _not_yet.pop(name, None)
         return verdict
     return _with_a_smaller_step(verdict, words)
+
+
+def _text(part: object) -> str:
+    """Of a kernel, or of a program; "" of all else."""
+    return part if isinstance(part, str) else getattr(part, "code", "")
 
 
 _not_yet: Counter[str] = Counter()

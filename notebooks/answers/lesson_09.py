@@ -1,4 +1,4 @@
-"""The exercises of lesson 09."""
+"""The exercises of lesson 09, but the one on a whole program."""
 
 from __future__ import annotations
 
@@ -75,58 +75,8 @@ def _demand_shared_work(report: Report, columns: int) -> None:
     demand(few or busiest <= sum(of_warps) / 2, text, "not-shared")
 
 
-MATRICES, PLACES = 3, 2
-"""Of the second exercise."""
-PIECES = [f"{kind}{m}" for m in range(MATRICES) for kind in "CKR"]
-"""Copy, kernel and result of each matrix, in the order in which the host asks for them."""
-
-
-def _before(later: str = "", sooner: str = "") -> dict[str, set[str]]:
-    """Of each piece of work those that are over when it begins; with one more wait, if one is given."""
-    known: dict[str, set[str]] = {}
-    for at, piece in enumerate(PIECES):
-        kind, m = piece[0], int(piece[1])
-        stream = "C" if kind == "C" else "KR"
-        waits = [other for other in PIECES[:at] if other[0] in stream][-1:]
-        waits += [f"C{m}"] * (kind == "K") + [sooner] * (piece == later)
-        known[piece] = {each for other in waits for each in (other, *known[other])}
-    return known
-
-
-def _wait(answer: Any) -> None:
-    words = answer.replace(",", " ").split() if isinstance(answer, str) else answer
-    named = [str(word).strip().upper() for word in words] if isinstance(words, tuple | list) else []
-    fits = len(named) == 2 and all(each in PIECES for each in named)
-    demand(
-        fits, f'the answer is two pieces of work, such as ("K1", "C1"), and not {answer!r:.60}.', "wrong-form"
-    )
-    later, sooner = named
-    demand(
-        PIECES.index(sooner) < PIECES.index(later),
-        f"{later} is asked for before {sooner}: there is no event yet that it could wait for.",
-        "too-soon",
-    )
-    text = f"{later} begins when {sooner} is over, also without one more wait."
-    demand(sooner not in _before()[later], text, "sure-already")
-    known = _before(later, sooner)
-    for m in range(PLACES, MATRICES):
-        copy, kernel = f"C{m}", f"K{m - PLACES}"
-        demand(
-            kernel in known[copy],
-            f"nothing orders {copy}, which writes in[{m % PLACES}], and {kernel}, which reads it.",
-            "no-order",
-        )
-    for m in range(1, MATRICES):
-        copy, kernel = f"C{m}", f"K{m - 1}"
-        demand(
-            kernel not in known[copy],
-            f"right, and slow: {copy} begins when {kernel} is over, so nothing is hidden behind {kernel}.",
-            "hides-nothing",
-        )
-
-
 SHAPE, APART, BOX = (440, 256), 2000, (64, 128)
-"""Of the third exercise: elements, bytes, elements; the closest neighbours first."""
+"""Of the second exercise: elements, bytes, elements; the closest neighbours first."""
 
 
 def _map(answer: Any) -> None:
@@ -215,7 +165,6 @@ def _as_taken(words: list[str]) -> argparse.Namespace:
 
 EXERCISES = {
     "09.1": _running_sums,
-    "09.2": _wait,
-    "09.3": _map,
+    "09.2": _map,
     "09.4": _command,
 }

@@ -56,10 +56,15 @@ def _code_of(solution: str, language: str) -> str:
 
 def solved_kernel(skeleton, solution: str, changes=()):
     """The kernel in the text of a solution cell, with some of its text replaced; `skeleton` is the unfilled one."""
+    return kernel(solved_program(skeleton, solution, changes), skeleton.name)
+
+
+def solved_program(skeleton, solution: str, changes=()):
+    """For SOLVED: the whole program in a solution cell, with some of its text replaced."""
     source = cuda_of(solution)
     for old, new in changes:
         source = replaced(source, old, new)
-    return kernel(source, skeleton.name)
+    return source
 
 
 def solved_function(name: str):

@@ -1,12 +1,12 @@
 """Lesson 09: a whole program, which stands in no kernel's cell, and four exercises."""
 
-from tests.lessons import solved_function
+from tests.lessons import solved_function, solved_program
 from tests.lessons.tables import answers_beside
 
 NOTEBOOK = "09_your_own_kernel"
 SOLVED = {
-    "09.2": solved_function("my_wait"),
-    "09.3": solved_function("my_map"),
+    "09.2": solved_function("my_map"),
+    "09.3": solved_program,
     "09.4": solved_function("my_command"),
 }
 RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())

@@ -14,7 +14,7 @@ from course_lib.check import mistakes, pairing, verdict
 from course_lib.check.verdict import CheckFailed
 from course_lib.exercises import hints, verdicts
 from course_lib.notebooks import answers
-from course_lib.notebooks.answers import bank_07, common, lesson_03, lesson_07_ring
+from course_lib.notebooks.answers import bank_07, common, lesson_03, lesson_07_ring, lesson_09_program
 from ptxsim.races.hazards import WORDS, Hazard, Meeting
 from tests.course_lib.exercises.reached import FOLDER, reached
 
@@ -24,7 +24,7 @@ ROOMS = [
     for path in sorted(Path(answers.__file__).parent.glob("*_0*.py"))
 ]
 CHECKS = (verdict, verdicts, mistakes, pairing, checklist)
-SHARED = (common, bank_07, lesson_03, lesson_07_ring, *CHECKS)
+SHARED = (common, bank_07, lesson_03, lesson_07_ring, lesson_09_program, *CHECKS)
 
 
 @cache

@@ -1,0 +1,98 @@
+"""Exercise 09.3: a whole program, which is built and run as `ptxsim run` does."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ptxsim import CompileError
+from ptxsim.compiler import ToolMissing
+from ptxsim.ground.interrupts import MessageOnly
+
+from ..figures.programs import ProgramRun, run_program
+from .common import demand, fail
+
+KERNEL = """__global__ void square(const float* x, float* y)
+{
+    int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < COUNT)
+        y[i] = x[i] * x[i];
+}"""
+WRONG = KERNEL.replace("x[i];", "x[i] + (i == COUNT - 1);")
+"""Of the last number alone: a check that looks at all of them finds it."""
+NAME = "squares.cu"
+MATRICES = 3, 7
+"""The program's own number, and one for which no place is met only twice."""
+MEMORY = 2 * 2 * 3000 * 4
+"""Bytes of the device: two places for x and for y."""
+HOST_WAITS = re.compile(r"cuda(DeviceSynchronize|StreamSynchronize\s*\(\s*math|EventSynchronize)\b")
+
+
+def ran(text: str, name: str, *args: str) -> ProgramRun:
+    """Raises CompileError where it does not compile, and NotRunHere where nothing compiles."""
+    try:
+        return run_program(text, name, args=args)
+    except Exception as said:
+        if isinstance(said, ToolMissing) or not isinstance(said, MessageOnly):
+            raise
+        raise CompileError(str(said)) from None  # a BuildError, whose room does not load everywhere
+
+
+def demand_text(answer: Any, kernel: str) -> None:
+    """A program's text, in which the kernel is as it was."""
+    demand(
+        isinstance(answer, str), f"the answer is the program's text, and not {answer!r:.60}.", "wrong-form"
+    )
+    demand(kernel in answer, "the kernel is right as it was, and here it is another one.", "other-kernel")
+
+
+def demand_clean(run: ProgramRun, when: str) -> None:
+    """Raise its first finding, and that it does not say PASS."""
+    if run.kinds:
+        fail(f"{when} {run.kinds[0]} at line {run.lines[0]}: {_in_short(run)}.", *_causes(run))
+    words, summary = run.printed.split(), run.report.splitlines()[-1]
+    said = f"prints {' '.join(words)[-60:]!r}" if words else "prints nothing"
+    right = "PASS" in words and "FAIL" not in words and run.report.endswith("no hazard found")
+    demand(right, f"{when} the program {said}, and {summary.rstrip('.')}.", "fails")
+
+
+def _in_short(run: ProgramRun) -> str:
+    return run.found[0].partition(", and nothing orders")[0].removeprefix(f"{run.kinds[0]}: ").rstrip(".")
+
+
+def _causes(run: ProgramRun) -> tuple[str, ...]:
+    """Of a conflict, who comes too soon: a kernel, a copy of x, or a copy of y."""
+    if run.kinds[0] != "stream-conflict":
+        return "refused" if run.kinds[0].startswith("cuda") else run.kinds[0], run.kinds[0]
+    launch, writes = "the launch" in run.found[0].partition(",")[0], " writes byte" in run.found[0]
+    return {
+        (True, False): "kernel-too-soon",
+        (False, True): "copy-too-soon",
+        (False, False): "result-too-soon",
+        (True, True): "place-not-read",
+    }[launch, writes], "stream-conflict"
+
+
+def _squares(answer: Any) -> None:
+    demand_text(answer, KERNEL)
+    demand(HOST_WAITS.search(_code(answer)), "the host reads y, and nothing makes it wait.", "host-too-soon")
+    for matrices in MATRICES:
+        run, when = ran(answer, NAME, str(matrices)), f"with {matrices} matrices"
+        demand_clean(run, when)
+        text = f"{when} there are {len(run.beside)} launches."
+        demand(len(run.beside) == matrices, text, "other-launches")
+        text = f"{when} the program holds {run.memory:,} bytes of the device, and two places are {MEMORY:,}."
+        demand(run.memory <= MEMORY, text, "more-places")
+        alone = next((m for m, copies in enumerate(run.beside[:-1]) if not copies), None)
+        text = f"right, and slow: {when} no copy of x can run beside the kernel of matrix {alone}."
+        demand(alone is None, text, "hides-nothing")
+    wrong = ran(answer.replace(KERNEL, WRONG), NAME)
+    text = "with a kernel whose last number is wrong the program prints PASS as well."
+    demand("PASS" not in wrong.printed, text, "checks-nothing")
+
+
+def _code(text: str) -> str:
+    return re.sub(r"//.*", "", text)
+
+
+EXERCISES = {"09.3": _squares}
