@@ -54,11 +54,9 @@ def drawing(timeline: Drawn, parts: Sequence[Part]) -> style.Drawing:
     where = ", then ".join(WHERE[part] for part in parts)
     axes.set_xlabel("\n".join((f"a block {where} ({kind})", *small)), fontsize=8)
     axes.set_title(f"{timeline.title}\n{timeline.origin}".replace("; ", "\n"))
-    seen = {event.phase for part in parts for event in timeline.parts[part].events}
-    cycles = ", ".join(f"{phase} {timeline.cycles(phase):,}" for phase in timeline.phases if phase in seen)
+    spent = "" if parts == ("seam",) else f" {_spent(timeline, shown.events).capitalize()}."
     words = (
-        f"A block {where}. Rows: warps {', '.join(map(str, warps))}. "
-        f"Median cycles of a phase: {cycles}.{shares} {timeline.small_print}"
+        f"A block {where}. Rows: warps {', '.join(map(str, warps))}.{spent}{shares} {timeline.small_print}"
     )
     return figure, f"Timeline of {timeline.title}, {timeline.origin}. {words}".strip()
 
@@ -78,15 +76,33 @@ def comparison(timelines: Sequence[Drawn], part: Part) -> style.Drawing:
         axes.axvline(each.length, color=style.TEXT, linewidth=0.8, linestyle=":")
         turn = f"a turn: {timeline.turn:,} cycles" if timeline.turn else ""
         axes.set_title(", ".join(filter(None, (timeline.title, turn))))
-        cycles = ", ".join(
-            f"{phase} {timeline.cycles(phase):,}"
-            for phase in timeline.phases
-            if phase in {event.phase for event in each.events}
-        )
-        words.append(f"{timeline.title}: {turn}; median cycles of a phase: {cycles}.{shares}".rstrip("."))
+        spent = [] if part == "seam" else [_spent(timeline, each.events)]
+        said = "; ".join(filter(None, (turn, *spent)))
+        words.append(f"{timeline.title}: {said}.{shares}".rstrip("."))
     origins = "; ".join(dict.fromkeys(timeline.origin for timeline in timelines))
     panels[-1].set_xlabel(f"SM cycles, one scale for all; a block {WHERE[part]}\n{origins}", fontsize=8)
     return figure, f"Timelines on one scale, {origins}. A block {WHERE[part]}. {'. '.join(words)}."
+
+
+FAR = 0.2
+"""Of a turn: a median so far from the mean of warps that do the same is nobody's."""
+
+
+def _spent(timeline: Drawn, events: Sequence[Event]) -> str:
+    """How long the phases of k-tiles take, in words. A seam has k-tiles of two tiles, and none of them says it."""
+    seen = {event.phase for event in events}
+    phases = [phase for phase in timeline.phases if phase in seen]
+    cycles = {phase: timeline.cycles(phase) for phase in phases}
+    alike = (
+        len({frozenset(e.phase for e in events if e.warp == warp) for warp in {e.warp for e in events}}) == 1
+    )
+    shares = {phase: share for phase in phases if (share := timeline.share(phase)) is not None}
+    turn = timeline.turn or 0
+    if alike and any(abs(share * turn - cycles[phase]) > FAR * turn for phase, share in shares.items()):
+        return "on average a warp spends of a turn: " + ", ".join(
+            f"{phase} {share:.0%}" for phase, share in shares.items()
+        )
+    return "median cycles of a phase: " + ", ".join(f"{phase} {each:,}" for phase, each in cycles.items())
 
 
 def _few_warps(events: Sequence[Event], most: int) -> list[int]:

@@ -48,7 +48,7 @@ def who_copies(drawn: int = 96, copies: int = 3072, kilobytes: str = "49,152"):
     style.label(after, 6.95, 6.7, f"{kilobytes} bytes\nmissing", 7)
     style.label(after, 5, 8.1, "all warps look at the counter")
     return figure, (
-        f"Left, lesson 05: {drawn} lines through eight warps from global to shared memory, each for "
+        "Left, lesson 05: many lines through eight warps from global to shared memory, each for "
         f"{copies // drawn} copies: {copies:,} copies of 16 bytes. Right, Hopper: one arrow from thread 0 to the copy "
         f"engine, six arrows from there to shared memory, and a counter: {kilobytes} bytes missing."
     )

@@ -29,10 +29,12 @@ def one_tile(name: str, stretches: Mapping[str, int], k_tiles: int, math: int = 
     ax.set(xlim=(0, total), ylim=(-0.35, 0.95), yticks=[])
     ax.set_xlabel(f"SM clocks of a block; its tensor cores work in {share:.0%}")
     ax.spines["left"].set_visible(False)
-    said = ", ".join(f"{what} {cycles:,}" for what, cycles in stretches.items())
+    each = {what: f"{what} {cycles:,}" for what, cycles in stretches.items()}
+    each["k-tiles"] = f"{k_tiles} k-tiles of {stretches['k-tiles'] / k_tiles:,.0f}"
+    said = ", ".join(each.values())
     return figure, (
-        f"One tile of {name}, to scale, in SM clocks: {said}. Math alone needs {k_tiles} x {math:,} = "
-        f"{k_tiles * math:,}, which is {100 * share:.0f} % of them."
+        f"One tile of {name}, to scale, in SM clocks: {said}. Math alone needs {k_tiles} x {math:,}, "
+        f"which is {100 * share:.0f} % of them."
     )
 
 
