@@ -62,8 +62,8 @@ def _main(answer: Any) -> None:
         run = ran(answer, "means.cu", *map(str, size))
         rows, columns = size or OWN
         when = f"with the arguments {rows} {columns}" if size else "without arguments"
+        demand(run.beside or run.kinds, f"{when} no kernel is launched.", "no-launch")
         demand_clean(run, when)
-        demand(run.beside, f"{when} no kernel is launched.", "no-launch")
         needs = 4 * (rows * columns + rows)
         text = f"{when} the program holds {run.memory:,} bytes of the device, and x and mean have {needs:,}."
         demand(run.memory >= needs, text, "other-size")
