@@ -39,11 +39,10 @@ INTO_SHARED = ("u32", "s32", "b32")
 
 def bulk(decoder: Operands, ins: Instruction) -> Callable:
     """The step of an instruction of this family."""
-    opcode, pc = ins.opcode, decoder.pc
+    opcode = ins.opcode
     if opcode.has("commit_group"):
 
         def commit(machine: Hopper) -> None:
-            machine.recorder.event(pc, events.BulkCommit())
             machine.bulk.commit(machine.active())
 
         return commit
@@ -52,7 +51,6 @@ def bulk(decoder: Operands, ins: Instruction) -> Callable:
         read_only = opcode.has("read")
 
         def wait(machine: Hopper) -> None:
-            machine.recorder.event(pc, events.BulkWait(keep, read_only))
             machine.bulk.wait(machine.active(), keep, read_only)
 
         return wait

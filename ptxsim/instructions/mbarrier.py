@@ -192,7 +192,6 @@ def _wait(decoder: Operands, ins: Instruction, blocks: bool) -> Callable:
                 continue
             answers[at] = done = barrier.ask(pc, mine, phases, acquires)
             machine.recorder.waited(barrier.offset, mine[done], phases[done])
-            machine.recorder.asks(mine[~done])
             again = ~done & (barrier.told[mine] == phases)
             barrier.told[mine[~done]] = phases[~done]
             if blocks and again.any():

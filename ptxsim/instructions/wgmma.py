@@ -23,7 +23,6 @@ from .registry import Operands, on_machine
 from .tensor import whole_warpgroups, whole_warps
 
 M, K_BYTES = 64, 32
-WAVEFRONT = 128  # bytes
 KINDS = {"f16": 2, "bf16": 2, "tf32": 4, "e4m3": 1, "e5m2": 1}
 """Types of A and B, and the bytes of an element."""
 SWIZZLE_BYTES = (0, 128, 64, 32)
@@ -37,7 +36,7 @@ def wgmma(decoder: Operands, ins: Instruction) -> Callable:
     if text.startswith("wgmma.fence"):
         return _fence
     if text.startswith("wgmma.commit_group"):
-        return lambda machine: _commit(machine, pc)
+        return _commit
     if text.startswith("wgmma.wait_group"):
         keep = constant(ins.operands[0], "wgmma.wait_group")
         return lambda machine: _wait(machine, pc, keep)
@@ -49,9 +48,8 @@ def _fence(machine: Hopper) -> None:
     machine.math.fence()
 
 
-def _commit(machine: Hopper, pc: int) -> None:
+def _commit(machine: Hopper) -> None:
     whole_warpgroups(machine, "wgmma.commit_group")
-    machine.recorder.event(pc, events.WgmmaCommit())
     machine.math.commit()
 
 
@@ -104,7 +102,7 @@ def _mma(decoder: Operands, ins: Instruction) -> Callable:
     def step(machine: Hopper) -> None:
         warps = whole_warpgroups(machine, "wgmma.mma_async")
         machine.counters.add(pc, wgmma=warps, wgmma_shared_bytes=warps * read_bytes)
-        machine.recorder.event(pc, events.Wgmma(n, read_bytes / WAVEFRONT))
+        machine.recorder.event(pc, events.Wgmma())
         count = machine.count()
         lanes = machine.active()
         numbers = machine.warp_of[lanes[::WARP]]

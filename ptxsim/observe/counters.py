@@ -186,14 +186,14 @@ class Counters:
         if pc not in self._first:
             self._first[pc] = Pattern(_first_warp(machine, offsets), size)
 
-    def globally(self, machine: Observed, pc: int, addresses: np.ndarray, size: int) -> int:
-        """An access to global memory at these byte addresses, one for each active lane; its sectors."""
+    def globally(self, machine: Observed, pc: int, addresses: np.ndarray, size: int) -> None:
+        """An access to global memory at these byte addresses, one for each active lane."""
         addresses = addresses.astype(np.int64)
         if pc not in self._first_global:
             self._first_global[pc] = Pattern(_first_warp(machine, addresses % SPACING), size)
         pattern = _shifted(addresses, SECTOR)
         rule = atomic_sectors if self._instructions[pc].opcode.facts.atomic else global_sectors
-        return self._count(machine, (pc, "global"), pattern, lambda rows: rule(rows, size), size).used
+        self._count(machine, (pc, "global"), pattern, lambda rows: rule(rows, size), size)
 
     def copied(
         self,
@@ -220,9 +220,9 @@ class Counters:
 
     def _count(
         self, machine: Observed, side: tuple[int, str], pattern: np.ndarray, rule: Callable, size: int
-    ) -> _Access:
-        """Count by `rule`, which follows from the opcode and `size`, and return what was added; a pattern that did not
-        change costs what it cost the last time."""
+    ) -> None:
+        """Count by `rule`, which follows from the opcode and `size`; a pattern that did not change costs what it cost
+        the last time."""
         last = self._last.get(side)
         as_before = last is not None and last[0] is machine.idx and last[1].shape == pattern.shape
         if last is None or not as_before or (last[1] != pattern).any():
@@ -234,7 +234,6 @@ class Counters:
         total.used += once.used
         total.ideal += once.ideal
         total.bytes += once.bytes
-        return once
 
     def _cost(
         self, machine: Observed, side: tuple[int, str], pattern: np.ndarray, rule: Callable, size: int
@@ -305,8 +304,7 @@ class NoCounters(Counters):
 
     def shared(self, *what: object) -> None: ...
 
-    def globally(self, *what: object) -> int:
-        return 0
+    def globally(self, *what: object) -> None: ...
 
     def copied(self, *what: object) -> None: ...
 

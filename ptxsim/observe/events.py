@@ -12,10 +12,9 @@ MOST_EVENTS = 4000  # of one warp; what comes later is not recorded
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """All instructions between two other events. `issue_slots` that they take, `fma` instructions (float32) and `mma`
-    (as many m16n8k16 as would take the same time), `wavefronts` of shared memory."""
+    """All instructions between two other events, where they compute or use shared memory: `fma` instructions (float32)
+    and `mma` (as many m16n8k16 as would take the same time), `wavefronts` of shared memory."""
 
-    issue_slots: float
     fma: float
     mma: float
     wavefronts: float
@@ -26,12 +25,7 @@ class Work:
         return self.fma + self.mma
 
     def __add__(self, more: "Work") -> "Work":
-        return Work(
-            self.issue_slots + more.issue_slots,
-            self.fma + more.fma,
-            self.mma + more.mma,
-            self.wavefronts + more.wavefronts,
-        )
+        return Work(self.fma + more.fma, self.mma + more.mma, self.wavefronts + more.wavefronts)
 
 
 # --------------------------------------------------------------------------- cp.async
@@ -39,10 +33,9 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """cp.async: so many bytes set off to shared memory; with the wavefronts there that they will take."""
+    """cp.async: so many bytes set off to shared memory."""
 
     bytes: float
-    wavefronts: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +88,9 @@ class UseLoads:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A write to global memory: st, red or atom; `sectors` of 32 bytes in which its bytes lie."""
+    """A write to global memory: st, red or atom."""
 
     bytes: float
-    sectors: float
 
 
 # --------------------------------------------------------------------------- mbarriers
@@ -139,12 +131,6 @@ class MbarrierArriveAfterCopies:
 
 
 @dataclass(frozen=True, slots=True)
-class MbarrierAsk:
-    """mbarrier.{test,try}_wait that found its phase not complete. What follows is a loop around it, until an
-    MbarrierWait takes the place of both."""
-
-
-@dataclass(frozen=True, slots=True)
 class MbarrierWait:
     """mbarrier.{test,try}_wait that found its phase complete. `ahead`: that phase's number, less the number of times
     that the warp has waited there before."""
@@ -173,34 +159,12 @@ class BulkStore:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class BulkCommit:
-    """cp.async.bulk.commit_group."""
-
-
-@dataclass(frozen=True, slots=True)
-class BulkWait:
-    """cp.async.bulk.wait_group{.read}: until all but the newest `keep` bulk groups are done; `read`: until their
-    sources are read."""
-
-    keep: int
-    read: bool
-
-
 # --------------------------------------------------------------------------- wgmma, and clusters
 
 
 @dataclass(frozen=True, slots=True)
 class Wgmma:
-    """wgmma.mma_async: a warp's share of an m64nNk16 (or as many bytes of other types)."""
-
-    n: int
-    wavefronts: float
-
-
-@dataclass(frozen=True, slots=True)
-class WgmmaCommit:
-    """wgmma.commit_group."""
+    """wgmma.mma_async: a warp's share of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +181,8 @@ class ClusterWait:
 
 Event = (
     Work | Copy | Commit | Wait | Barrier | Arrive | Load | UseLoads | Store
-    | MbarrierInit | MbarrierExpect | MbarrierArrive | MbarrierArriveAfterCopies | MbarrierAsk | MbarrierWait
-    | BulkCopy | BulkStore | BulkCommit | BulkWait | Wgmma | WgmmaCommit | WgmmaWait | ClusterWait
+    | MbarrierInit | MbarrierExpect | MbarrierArrive | MbarrierArriveAfterCopies | MbarrierWait
+    | BulkCopy | BulkStore | Wgmma | WgmmaWait | ClusterWait
 )  # fmt: skip
 
 

@@ -7,20 +7,19 @@ import numpy as np
 
 from ..lanes import Lanes
 from ..ptx.program import Instruction
-from .events import MOST_EVENTS, Event, MbarrierAsk, MbarrierWait, UseLoads, Work
+from .events import MOST_EVENTS, Event, MbarrierWait, UseLoads, Work
 
 
 class Costs:
     """Running totals of a program's instructions, to price any stretch of it at once."""
 
     def __init__(self, instructions: tuple[Instruction, ...]) -> None:
-        issue = [float(i.opcode.facts.slots) for i in instructions]
         fma = [float(i.opcode.root == "fma" and i.opcode.types[-1] == "f32") for i in instructions]
         mma = [i.opcode.facts.mma(i.opcode.text) for i in instructions]
-        self.totals = [list(accumulate(costs, initial=0.0)) for costs in (issue, fma, mma)]
+        self.totals = [list(accumulate(costs, initial=0.0)) for costs in (fma, mma)]
 
     def stretch(self, first: int, end: int) -> list[float]:
-        """Issue slots, FMAs and mma (in m16n8k16) of the instructions first .. end - 1."""
+        """FMAs and mma (in m16n8k16) of the instructions first .. end - 1."""
         return [total[end] - total[first] for total in self.totals]
 
 
@@ -57,9 +56,9 @@ class Recorder:
     def work(self, pc: int) -> None:
         """Price what ran since the last event up to `pc`, that instruction not included."""
         if self.on:
-            issue, fma, mma = self.costs.stretch(self.since, pc)
-            if issue or self.wavefronts:
-                self._add_work(Work(issue, fma, mma, self.wavefronts))
+            fma, mma = self.costs.stretch(self.since, pc)
+            if fma or mma or self.wavefronts:
+                self._add_work(Work(fma, mma, self.wavefronts))
         self.since = pc
         self.wavefronts = 0.0
 
@@ -98,25 +97,12 @@ class Recorder:
             self._add_to(warp, event)
         self.since = pc + 1
 
-    def asks(self, lanes: np.ndarray) -> None:
-        """These lanes hear that a phase is not complete, and will ask again."""
-        for warp, _ in self._by_warp(lanes):
-            if not self._asking(warp):
-                self._add_to(warp, MbarrierAsk())
-
     def waited(self, mbarrier: int, lanes: np.ndarray, phases: np.ndarray) -> None:
         """These lanes hear that these phases of an mbarrier are complete."""
         for warp, mine in self._by_warp(lanes):
-            if asked := self._asking(warp):
-                del self.events[warp][-asked:]
             before = self._waits.get((warp, mbarrier), 0)
             self._waits[warp, mbarrier] = before + 1
             self._add_to(warp, MbarrierWait(mbarrier, int(phases[mine].max()) - before))
-
-    def _asking(self, warp: int) -> int:
-        """How many events ago, at most two, the warp was told to ask again; 0: it was not."""
-        last = [type(event) for event in self.events[warp][-2:]]
-        return len(last) - last.index(MbarrierAsk) if MbarrierAsk in last else 0
 
     def _by_warp(self, lanes: np.ndarray) -> list[tuple[int, np.ndarray]]:
         """The warps of the block that these lanes are of, and which of the lanes."""

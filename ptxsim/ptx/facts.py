@@ -32,8 +32,6 @@ class Facts:
     """The field of `Counts` (observe/counters.py) that counts the warps which execute it."""
     shared_as: str = ""
     """... and its accesses to shared memory."""
-    slots: int = 1
-    """What its warp spends to issue it. Moves and conversions between address spaces mostly vanish in ptxas."""
     mma: Callable[[str], float] = lambda text: 0.0
     """From its text, how many m16n8k16 of 16 bits it is for the tensor cores."""
     work: float = 1.0
@@ -80,8 +78,8 @@ FACTS = {
     "discard": Facts(result=False, trace=True),
     "applypriority": Facts(result=False, trace=True),
     # Addresses and moves
-    "mov": Facts(slots=0),
-    "cvta": Facts(slots=0),
+    "mov": Facts(),
+    "cvta": Facts(),
     "isspacep": Facts(),
     "mapa": Facts(),
     "tex": Facts(),
@@ -112,7 +110,7 @@ FACTS = {
     "griddepcontrol": Facts(result=False, trace=True),
     "nanosleep": Facts(result=False),
     # Where to go on
-    "bra": Facts(result=False, slots=0),
+    "bra": Facts(result=False),
     "brx": Facts(result=False),
     "call": Facts(trace=True),
     "call.malloc": Facts(trace=True),
@@ -123,7 +121,7 @@ FACTS = {
     "call.stream": Facts(trace=True),
     "call.nothing": Facts(trace=True),
     "call.indirect": Facts(result=False),
-    "ret": Facts(result=False, trace=True, slots=0),
+    "ret": Facts(result=False, trace=True),
     "exit": Facts(result=False, trace=True),
     "trap": Facts(result=False, trace=True),
     "assertfail": Facts(result=False, trace=True),

@@ -297,13 +297,11 @@ def _in_parts(
 
 
 def _count_global(machine: Memories, access: Access, addresses: np.ndarray) -> None:
-    sectors = machine.counters.globally(machine, access.pc, addresses, access.size)
-    if not machine.recorder.on:
-        return
-    warps = machine.active_warps()
-    moved = access.size * len(addresses) / warps
-    event = events.Store(moved, sectors / warps) if access.act.writes else events.Load(moved)
-    machine.recorder.event(access.pc, event)
+    machine.counters.globally(machine, access.pc, addresses, access.size)
+    if machine.recorder.on:
+        moved = access.size * len(addresses) / machine.active_warps()
+        event = events.Store(moved) if access.act.writes else events.Load(moved)
+        machine.recorder.event(access.pc, event)
 
 
 # --------------------------------------------------------------------------- the bytes

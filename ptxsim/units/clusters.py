@@ -55,10 +55,6 @@ class Clusters:
         self.made_known = np.zeros(machine.lanes, np.int32)  # and a fence.mbarrier_init of it covers them
         self.barrier = ClusterBarrier(machine, size, self.made_known)
 
-    def rank(self, lanes: np.ndarray) -> np.ndarray:
-        """The number of each lane's block in its cluster."""
-        return self.machine.block_of[lanes] % self.size
-
     def place(self, addresses: np.ndarray, lanes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Of addresses of shared memory that these lanes give: the block (a resident one), and the offset in it."""
         own = self.machine.block_of[lanes]

@@ -76,8 +76,8 @@ class CopyQueue:
         issued = machine.orders.trail.now
         read = np.full(len(lanes), size) if read is None else np.minimum(read, size)
         self.queue.append(_Copy(lanes, self.committed[lanes], unit, source, data, read, size, pc, issued))
-        wavefronts, machine.recorder.wavefronts = machine.recorder.wavefronts, 0.0
-        machine.recorder.event(pc, events.Copy(size * len(lanes) / machine.active_warps(), wavefronts))
+        machine.recorder.wavefronts = 0.0  # those of the copy are no work of its warp
+        machine.recorder.event(pc, events.Copy(size * len(lanes) / machine.active_warps()))
 
     def uncommitted(self, pc: int) -> bool:
         """Whether a copy of this instruction is in no committed group yet."""

@@ -34,7 +34,7 @@ def consumer(k_tiles: int, held: int | None = None) -> list:
     for k_tile in range(k_tiles):
         slot = k_tile % SLOTS
         turns += [NEVER] if k_tile == held else []
-        turns += [MbarrierWait(slot, 0), Work(1.0, 0.0, 1.0, 0.0), MbarrierArrive(EMPTY + slot, 1)]
+        turns += [MbarrierWait(slot, 0), Work(0.0, 1.0, 0.0), MbarrierArrive(EMPTY + slot, 1)]
     return turns
 
 

@@ -28,9 +28,9 @@ def test_events_of_two_classes_differ_even_where_all_numbers_are_the_same():
 
 
 def test_an_event_does_not_change_once_it_is_noted():
-    noted = Work(1.0, 2.0, 3.0, 4.0)
+    noted = Work(1.0, 2.0, 3.0)
     with pytest.raises(FrozenInstanceError):
         noted.fma = 5.0
     more = noted + noted
-    assert (more.issue_slots, more.fma, more.mma, more.wavefronts, more.math) == (2.0, 4.0, 6.0, 8.0, 10.0)
-    assert noted == Work(1.0, 2.0, 3.0, 4.0)
+    assert (more.fma, more.mma, more.wavefronts, more.math) == (2.0, 4.0, 6.0, 6.0)
+    assert noted == Work(1.0, 2.0, 3.0)
