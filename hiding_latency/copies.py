@@ -231,9 +231,7 @@ def _read_given(path: Path) -> tuple[dict, list[str]]:
     empty: dict[str, Any] = {"version": "", "lessons": {}, "cells": {}}
     try:
         known = foreign.json_of(foreign.text_of(path))
-        cells = {
-            name: dict(texts) for name, texts in known.get("cells", {}).items()
-        }  # not in those of course 2.0
+        cells = {name: dict(texts) for name, texts in known["cells"].items()}
         return {"version": str(known["version"]), "lessons": dict(known["lessons"]), "cells": cells}, []
     except FileNotFoundError:
         return empty, []

@@ -162,22 +162,19 @@ def exact(shape: Shape, plan: Plan) -> bool:
     return bool((expected.astype(np.float16) == problem.C).all())
 
 
-def sweep(
-    shapes: Iterable[Shape], bases: Iterable[Plan] = BASES, tell: "Callable[[str], Bar] | None" = None
-) -> dict[Shape, Found]:
+def sweep(shapes: Iterable[Shape], bases: Iterable[Plan] = BASES) -> dict[Shape, Found]:
     """Time plans on the GPU in use, in three rounds, and choose. Raises RuntimeError when a chosen one is wrong."""
     found = {shape_of(shape): Found() for shape in shapes}
-    tell = tell or Bar
     for title, variants in ROUNDS.items():
         ladders = {shape: variants(shape, each.times, bases) for shape, each in found.items()}
         compile_all(plan for each in ladders.values() for ladder in each for plan in ladder)
-        bar = tell(title)
+        bar = Bar(title)
         for number, (shape, each) in enumerate(found.items()):
             problem = Problem(shape)
             for ladder in ladders[shape]:
                 climb(ladder, each.times, problem.time)
             bar.show(number + 1, len(found), shape, each.times)
-    bar = tell("the fastest again")
+    bar = Bar("the fastest again")
     for number, (shape, each) in enumerate(found.items()):
         plan = choose(shape, each)
         bar.show(number + 1, len(found), shape, {plan: each.us})

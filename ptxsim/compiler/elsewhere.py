@@ -29,9 +29,9 @@ _known: dict[nvrtc.Wanted, str] = {}
 _send: list[Callable[[dict], Answer]] = []
 
 
-def use(source: str, options: Sequence[str], ptx: str, lowered: Mapping[str, str] | None = None) -> None:
-    """From now on this text with these options compiles to this PTX. `lowered`: its name expressions, mangled."""
-    _known[nvrtc.wanted(source, options, tuple(lowered or ()))] = nvrtc.packed(ptx, dict(lowered or {}))
+def use(source: str, options: Sequence[str], ptx: str) -> None:
+    """From now on this text with these options compiles to this PTX."""
+    _known[nvrtc.wanted(source, options)] = nvrtc.packed(ptx, {})
 
 
 def known(wanted: nvrtc.Wanted) -> str:

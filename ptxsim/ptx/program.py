@@ -342,8 +342,8 @@ class _Reader:
         self.lines = _Lines(files_of(text), main)
         self.where = Where()
 
-    def peek(self, ahead: int = 0) -> str:
-        return self.tokens[self.at + ahead] if self.at + ahead < len(self.tokens) else ""
+    def peek(self) -> str:
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
 
     def next(self) -> str:
         if self.at == len(self.tokens):

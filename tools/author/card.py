@@ -37,8 +37,8 @@ SHADES = ("#ffffff", "#d9d9d9", "#bfbfbf", "#ededed")
 """Of the registers of a fragment: greys, which a printer keeps apart."""
 
 
-def cut(source: str, first: str, last: str, indent: int = 0) -> str:
-    """The lines from the one with `first` to the one with `last`, without the macros of the timelines, indented anew.
+def cut(source: str, first: str, last: str) -> str:
+    """The lines from the one with `first` to the one with `last`, without the macros of the timelines and their indent.
 
     Raises ValueError when a line is not there."""
     lines = re.sub(r"TRACE_(BEGIN|END)\([^)]*\); *", "", source).splitlines()
@@ -46,8 +46,7 @@ def cut(source: str, first: str, last: str, indent: int = 0) -> str:
     end = next((n for n, line in enumerate(lines) if last in line and begin is not None and n >= begin), None)
     if end is None:
         raise ValueError(f"no line with {first!r} and, behind it, {last!r}")
-    kept = "\n".join(line.rstrip() for line in lines[begin : end + 1] if line.strip())
-    return textwrap.indent(textwrap.dedent(kept), " " * indent)
+    return textwrap.dedent("\n".join(line.rstrip() for line in lines[begin : end + 1] if line.strip()))
 
 
 def fitting(code: str, widest: int) -> str:
