@@ -45,7 +45,7 @@ def without_files(*sources):
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("kind", ["ptx", "log"])
+@pytest.mark.parametrize("kind", ["ptx", "log", "code"])
 def test_the_text_is_the_one_that_a_compiler_here_makes(kind):
     source = "#include <course/cp_async.cuh>\n#include <cuda_fp16.h>\n" + PLAIN
     there = nvrtc.compile_enclosed(kind, source, (), (*OF_OPTIONS, "-arch=sm_90"), KNOWN)
