@@ -72,6 +72,21 @@ def test_the_clock_has_numbers_of_64_bits_where_numpy_has_32(sitting):
     as_given(sitting, "c028")
 
 
+CLOCK = """
+from course_lib import Gemm, benchmark, cp, lesson_kernel
+kernel, launch = lesson_kernel("02_producer_consumer", "early_copy")
+mine = cp.RawKernel(kernel.code + "// mine", kernel.name, options=kernel.options)
+print(benchmark(Gemm(4096, 4096, 4096, "float32"), {"mine": (mine, launch)}, model=True).rows[0].origin)
+"""
+
+
+def test_the_clock_has_the_machine_code_of_an_edited_kernel(sitting):
+    """It comes from the host, listed, as PTX does."""
+    write(sitting, "c028", CLOCK)
+    assert texts(run(sitting, "c028")).startswith("model of an H100")
+    as_given(sitting, "c028")
+
+
 def test_a_later_cell_shares_what_is_loaded(sitting):
     assert texts(run(sitting, "c040")) == printed(LESSON, "c040")
     assert {*sitting.locator("button.live-run").all_inner_texts()} == {"Run here"}
