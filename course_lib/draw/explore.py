@@ -10,12 +10,13 @@ from dataclasses import asdict, dataclass
 from . import explore_chart
 from .cells import counted
 
-LIMITS = {"copy": (50, 5000), "math": (100, 5000), "stages": (1, 5), "blocks": (1, 4)}
+LIMITS = {"copy": (50, 5000), "math": (100, 5000), "stages": (1, 8), "blocks": (1, 4)}
 """What `pipeline` takes, and its sliders reach: cycles, cycles, slots of a block, blocks on an SM."""
 K_TILES = 512
 """Of each block: K = 4096 in k-tiles of 8."""
-SPAN = 480
-"""Of these, the last ones that the speed-up is counted over: whole rounds of 1 to 5 slots, when all are at work."""
+SPAN = 420
+"""Of these, the last ones that the speed-up is counted over, when all are at work: whole rounds of the 1 to 7 copies on
+their way."""
 
 
 def schedule(copy: int, math: int, stages: int, blocks: int, k_tiles: int) -> list[tuple]:

@@ -1,6 +1,6 @@
 (figure, start, limits, head, pattern, layers) => {
     // The same model, the same sentence and the same picture as in explore.py and explore_chart.py, line by line.
-    const K_TILES = 512, SPAN = 480, LEFT = 1600, LANE = 18, WINDOW = 4, NARROW = 250;
+    const K_TILES = 512, SPAN = 420, LEFT = 1600, LANE = 18, WINDOW = 4, NARROW = 250;
 
     function schedule({copy, math, stages, blocks}, kTiles) {
         const issued = Array.from({length: blocks}, () => Array(Math.max(stages - 1, 1)).fill(0));
