@@ -1,5 +1,6 @@
 """The exercises of lesson 06 that count: launches and waves; and a copy with padding."""
 
+import re
 from collections.abc import Callable, Sequence
 from math import ceil
 from numbers import Real
@@ -7,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.simulate import simulate
 
 from .common import demand, demand_kernel, demand_no_hazard, demand_whole_sectors, fail, results_of
@@ -256,6 +258,15 @@ WHOLE = (5, 48, 64)
 SHAPES = [(1, 33, 40), (7, 37, 64), (40, 5, 8), (2, 150, 264), (11, 24, 24), (2, 1, 8), WHOLE]
 """(rows, width, stride)"""
 GRIDS = (1, 2)
+OF_THREE = (40, 64, 64)
+"""A shape for three blocks, of which each finds rows enough."""
+PAD = r'extern\s+"C"\s+__global__\s+void\s+pad\s*\('
+ONE_ALONE = """extern "C" __global__ void pad(const unsigned short* from, unsigned short* to, int rows,
+                               int width, int stride)
+{
+    if (blockIdx.x == %d) pad_of_all(from, to, rows, width, stride);
+}
+"""
 SECTOR = 32  # bytes
 MOST_STEPS = 60_000
 """Of a launch here, which takes up to 4000, and 20,000 if every thread copies all."""
@@ -266,6 +277,23 @@ def _pad(kernel: Any) -> None:
     for shape in SHAPES:
         for blocks in GRIDS:
             _padded(kernel, shape, blocks)
+    _demand_each_block(kernel)
+
+
+def _demand_each_block(kernel: Any) -> None:
+    """Of three blocks each writes something: alone, in a launch of three."""
+    body, name = re.subn(PAD, "__device__ void pad_of_all(", kernel.code, count=1)
+    rows, width, stride = OF_THREE
+    for block in range(3) if name else ():
+        source, to = np.zeros((rows, width), np.uint16), np.full((rows, stride), NAN, np.uint16)
+        code = f"{body}\n{ONE_ALONE % block}"
+        alone = cupy_on_numpy.RawKernel(code, kernel.name, options=kernel.options)
+        simulate(alone, (3,), (256,), (source, to, *map(np.int32, OF_THREE)), max_steps=MOST_STEPS)
+        demand(
+            (to != NAN).any(),
+            f"the numbers are right, but of three blocks block {block} writes nothing: others do its part.",
+            "idle-block",
+        )
 
 
 def _padded(kernel: Any, shape: tuple[int, int, int], blocks: int) -> None:

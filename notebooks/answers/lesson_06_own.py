@@ -22,12 +22,16 @@ from .common import (
     fail,
     k_tiles_on_their_way,
     results_of,
+    untried_grids,
 )
+from .untried import Untried, untried
 
 BLOCK = 128
 """Rows and columns of C that a block of the notes' kernel makes."""
 SHAPES = [(128, 128, 64), (128, 128, 16), (128, 128, 40), (200, 300, 72), (129, 140, 8)]
 """(M, N, K): whole tiles; one k-tile; a part of one at the end; then edges everywhere."""
+TILE_K, SIZES = 16, (3, 4, 5)
+"""Columns of the notes' k-tile; which parameters M, N and K are."""
 
 
 def _product(M: int, N: int, K: int, dtype: str, order: tuple[int, ...]) -> tuple[list, np.ndarray]:
@@ -76,8 +80,26 @@ def _notes(answer: Any) -> None:
     demand_kernel(kernel)
     if not callable(launch_of):
         fail(f"the launch is {launch_of!r:.60}, and must be a function of M and N.", "no-function")
-    launches = results_of(launch_of, "launch", [shape[:2] for shape in SHAPES])
-    for (M, N, K), given in zip(SHAPES, launches, strict=True):
+    _notes_at(kernel, launch_of, SHAPES)
+    try:
+        _notes_at(kernel, launch_of, _far(kernel))
+    except CheckFailed as error:
+        text = f"the usual sizes are right. {str(error)[:1].upper()}{str(error)[1:]}"
+        raise CheckFailed(text, causes=("far-size", *error.causes)) from None
+
+
+def _far(kernel: Any) -> list[tuple[int, int, int]]:
+    """(M, N, K) at constants with which the kernel compares its sizes, or the places of its blocks."""
+    far = untried(kernel, TILE_K, (1, 2, 3, 4, 5), SIZES[2])
+    # x counts along N
+    grids = untried_grids(Untried(kernel), (BLOCK, BLOCK), (3, 2), (SIZES[1], SIZES[0]))
+    deep = [(BLOCK, BLOCK, TILE_K * k_tiles) for k_tiles in far]
+    return deep + [(BLOCK * down, BLOCK * across, TILE_K) for across, down in grids]
+
+
+def _notes_at(kernel: Any, launch_of: Any, shapes: list[tuple[int, int, int]]) -> None:
+    launches = results_of(launch_of, "launch", [shape[:2] for shape in shapes])
+    for (M, N, K), given in zip(shapes, launches, strict=True):
         three = isinstance(given, tuple | list) and len(given) == 3
         demand(three, f"the launch is {given!r:.60}; it must be three things.", "no-three-things")
         grid, block, shared_mem = given

@@ -18,6 +18,7 @@ SOLVED = {"06.6": _notes}
 BARRIER = "        __syncthreads();                              // all have read this k-tile\n"
 OFFSET = "&smem[BLOCK_M * BLOCK_K * sizeof(__half)]"
 TURNS, LOADS = "k < (K + BLOCK_K - 1) / BLOCK_K", "        load_tile(As, A, m_start, M, k * BLOCK_K, K);\n"
+START = "    load_tile(As, A, m_start, M, 0, K);"
 GRID, ROOM = "(N + 127) // 128, (M + 127) // 128", "128 * 16 * 2 + 16 * 128 * 2"
 
 
@@ -93,6 +94,8 @@ WRONG_ANSWERS = {
         ("one column of blocks more", [(GRID, "-(-N // 128) + 1, -(-M // 128)")], "needs no block more"),
         ("a k-tile of zeros more", [(TURNS, "k < K / BLOCK_K + 1")], "rounding up adds nothing there"),
         ("one thread for each element", NAIVE, "repair what is around it"),
+        ("nothing for a long K", [(START, "    if (K > 200) return;\n" + START)], "a number stands in the kernel"),
+        ("four blocks alone", [(START, "    if (blockIdx.x > 3) return;\n" + START)], "a number stands in the kernel"),
         ("a grid of zero", [(GRID, "N // 512, M // 512")], "round up"),
     ],
 }  # fmt: skip
