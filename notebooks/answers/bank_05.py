@@ -21,6 +21,7 @@ from .common import (
     demand,
     demand_kernel,
     demand_no_hazard,
+    demand_no_needless_barrier,
     fail,
     k_tiles_on_their_way,
     kernel_and_numbers,
@@ -281,6 +282,12 @@ def _stencil(answer: Any) -> None:
             text = f"right for STAGES = 5, and {found} for STAGES = {stages} and {rows} rows."
             demand(right and report.ok, text, "fixed-stages")
             _demand_late_rows(report, stages, rows)
+
+    def right_too(without: Any) -> bool:
+        right, report = _image(without, HEIGHTS[5][-1])
+        return right and report.ok
+
+    demand_no_needless_barrier(answer, right_too)
 
 
 def _image(kernel: Any, rows: int) -> tuple[bool, Report]:

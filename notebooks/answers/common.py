@@ -1,5 +1,6 @@
 """What the tests of several lessons share."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
@@ -11,6 +12,7 @@ from course_lib.check.gemm import Gemm
 from course_lib.check.job import Job
 from course_lib.check.verdict import MOST, SMALL, CheckFailed, Verdict, check
 from course_lib.draw.pictures import sector_figure
+from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import Counts, Report, global_sectors
@@ -202,6 +204,24 @@ def _told(error: CheckFailed) -> str:
     if error.hazards:
         return f"{error.hazards[0].kind}."
     return "".join(str(error).splitlines()[1:2])
+
+
+BARRIER = re.compile(r"__syncthreads\s*\(\s*\)\s*;")
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def demand_no_needless_barrier(kernel: Any, right: Callable[[Any], bool], given: int = 0) -> None:
+    """Without any one of its barriers a right answer is not right: `right` says it of such a kernel. The last `given`
+    of them stood there."""
+    code = COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), kernel.code)
+    barriers = [*BARRIER.finditer(code)]
+    own = barriers[: len(barriers) - given]
+    for barrier in own if len(own) > 1 else ():
+        begin, end = barrier.span()
+        without = cupy_on_numpy.RawKernel(f"{code[:begin]};{code[end:]}", kernel.name, options=kernel.options)
+        line = code.count("\n", 0, begin) + 1
+        text = f"right, but without the barrier in line {line} it is right, too."
+        demand(not right(without), text, "needless-barrier")
 
 
 def _right_with_one_block(job: Job) -> bool:

@@ -228,6 +228,7 @@ WRONG_ANSWERS = {
          "which set holds which k-step"),
     ],
     "05.15": [
+        ("a barrier more", [(_COMPUTE, _SECOND)], "what two threads would do without it"),
         ("waits for one less", [(_COUNT, _COUNT.replace("4", "3"))], "how many groups are newer than that of row + 1"),
         ("waits for all", [(_COUNT, _COUNT.replace("STAGES - 4", "0"))], "how many groups may the wait leave"),
         ("no barrier", [(_BARRIER, "")], "reads its neighbours' numbers"),
