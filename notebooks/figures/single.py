@@ -147,6 +147,20 @@ def tried(kind: str, source: str, M: int, N: int, K: int, notes: object = None, 
     return report
 
 
+def tried_again(source: str, M: int, N: int, K: int) -> None:
+    """Simulate a small instance of stream_k twice with the same flags, the second time on other numbers and from the
+    last block on; print whether C is right, and the hazards, of both."""
+    A, B = whole_numbers(0, 4, M, K), whole_numbers(1, 4, N, K)
+    C = device.cp.empty((M, N), np.float16)
+    call = prepared("stream_k", source, (A, B, C))
+    for launch, in_turn in {"first": None, "second": "down"}.items():
+        C.fill(np.nan)
+        report = simulate(*call, in_turn=in_turn)
+        right = np.array_equal(device.cp.asnumpy(C), product(A, B).astype(np.float16))
+        print(f"{launch} launch: numbers right: {right}, hazards: {report.brief()}")
+        A *= -1
+
+
 def bias_and_relu(C: Array, bias: Array) -> list[tuple]:
     """The two kernels that a fused one saves, as (kernel, grid, block, arguments)."""
     count, in_a_row = np.int32(C.size // 8), np.int32(C.shape[1] // 8)
@@ -158,23 +172,6 @@ def bias_and_relu(C: Array, bias: Array) -> list[tuple]:
         (kernel, grid, block, args)
         for kernel, args in zip(kernels, ((C, bias, count, in_a_row), (C, count)), strict=True)
     ]
-
-
-def sectors_of_a_layer(M: int, N: int, K: int) -> dict[str, tuple[int, int]]:
-    """{kernel: (sectors of 32 bytes if each array moves once, sectors that the simulator counts)} of the three kernels
-    of a layer and of the fused one, for one block."""
-    A, B, bias = whole_numbers(0, 4, M, K), whole_numbers(1, 4, N, K), whole_numbers(2, 4, N)
-    C = device.cp.full((M, N), np.nan, np.float16)
-    operands, column, result = 2 * (M * K + K * N), 2 * N, 2 * M * N
-    needed = {"GEMM": operands + result, "add_bias": 2 * result + column, "relu": 2 * result}
-    needed |= {"fused": operands + column + result}
-    calls = [prepared("gemm", parts("gemm"), (A, B, C)), *bias_and_relu(C, bias)]
-    calls += [prepared("gemm", parts("gemm"), (A, B, C), finish=Finish(bias, activation="relu"))]
-    reports = [simulate(*call) for call in calls]
-    return {
-        name: (moved // 32, report.counters.total.global_sectors)
-        for (name, moved), report in zip(needed.items(), reports, strict=True)
-    }
 
 
 def at_any_size(kernel: Kernel, launch: Launch, M: int, N: int, K: int) -> Report:
