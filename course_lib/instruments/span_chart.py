@@ -34,11 +34,11 @@ def drawing(spans: Noted) -> style.Drawing:
     longest = max(spans.us(label) or 0 for label in spans.rows)
     words = []
     for axes, (label, rows) in zip(panels, spans.rows.items()):
-        ends = _panel(axes, rows, longest)
+        _panel(axes, rows, longest)
         found = f"{label}: {spans.us(label):.0f} us, SMs busy {spans.busy(label):.0%} of it"
         axes.set_title(found, fontsize=9)
         axes.set_xlim(0, 1.01 * longest)
-        words.append(f"{found}; {ends}")
+        words.append(f"{found}; {ends(rows)}")
     panels[-1].set_xlabel(
         "microseconds since the first block began; 1st, 2nd ...: what an SM makes one after the other"
     )
@@ -50,30 +50,42 @@ def drawing(spans: Noted) -> style.Drawing:
     )
 
 
-def _panel(axes: style.Axes, rows: np.ndarray, longest: float) -> str:
-    """Draw it; when its pieces end, in words."""
+def ends(rows: np.ndarray) -> str:
+    """When the pieces of the SMs end, those that they make first, second ...: the medians, in words."""
+    turns, beside = in_places(rows)
+    found: dict[int, list[str]] = {}
+    for place, turn in sorted(set(zip(beside.tolist(), turns.tolist()))):
+        mine = (beside == place) & (turns == turn)
+        found.setdefault(place, []).append(
+            f"{_name(turn)} of {mine.sum()} SMs until {np.median(rows[mine, 2]):.0f}"
+        )
+    several = len(found) > 1
+    return "; ".join(f"place {place + 1}: " * several + ", ".join(each) for place, each in found.items())
+
+
+def _name(turn: int) -> str:
+    return NAMES[turn] if turn < len(NAMES) else f"{turn + 1}th"
+
+
+def _panel(axes: style.Axes, rows: np.ndarray, longest: float) -> None:
     ends = {sm: rows[rows[:, 0] == sm, 2] for sm in set(rows[:, 0])}
     line = {sm: place for place, sm in enumerate(sorted(ends, key=lambda sm: (-len(ends[sm]), ends[sm][0])))}
     turns, beside = in_places(rows)
     lines, band = np.array([line[sm] for sm in rows[:, 0]]), (1 + GAP) * len(line)
-    found: dict[int, list[str]] = {}
+    places = sorted({*beside.tolist()})
     for place, turn in sorted(set(zip(beside.tolist(), turns.tolist()))):
         mine = np.flatnonzero((beside == place) & (turns == turn))
         mine = mine[np.argsort(lines[mine])]
         _areas(axes, rows[mine, 1:], lines[mine] + place * band, COLOURS[turn % len(COLOURS)])
         begin, end = max(rows[mine, 1:], key=lambda span: span[1] - span[0])
-        name = NAMES[turn] if turn < len(NAMES) else f"{turn + 1}th"
         if end - begin > LEAST * longest:
             height = np.median(lines[mine]) + place * band + 0.5
-            style.label(axes, (begin + end) / 2, height, name, bbox=style.on(style.FACE, 1))
-        found.setdefault(place, []).append(f"{name} of {len(mine)} SMs until {np.median(rows[mine, 2]):.0f}")
-    names = [f"{len(line)} SMs", *(f"the same,\nplace {place + 1}" for place in range(1, len(found)))]
-    names[0] += ",\nplace 1" * (len(found) > 1)
-    axes.set_yticks([place * band + len(line) / 2 for place in found], names, fontsize=8)
+            style.label(axes, (begin + end) / 2, height, _name(turn), bbox=style.on(style.FACE, 1))
+    names = [f"{len(line)} SMs", *(f"the same,\nplace {place + 1}" for place in places[1:])]
+    names[0] += ",\nplace 1" * (len(places) > 1)
+    axes.set_yticks([place * band + len(line) / 2 for place in places], names, fontsize=8)
     axes.tick_params(axis="y", length=0)
-    axes.set_ylim((len(found) - 1) * band + len(line), 0)
-    several = len(found) > 1
-    return "; ".join(f"place {place + 1}: " * several + ", ".join(each) for place, each in found.items())
+    axes.set_ylim((len(places) - 1) * band + len(line), 0)
 
 
 def _areas(axes: style.Axes, spans: np.ndarray, lines: np.ndarray, colour: str) -> None:

@@ -55,6 +55,10 @@ class Spans:
         }
         return replace(self, origin=f"{self.origin}; {other.origin}", rows=rows)
 
+    def ends(self, label: str) -> str:
+        """When its pieces end, those that an SM makes first, second ..., in words."""
+        return f"{label}: {span_chart.ends(self.rows[label])} us" if self.rows else f"{label}: no record"
+
     def plot(self) -> None:
         """Draw a panel for each label: time from left to right, a line for each SM."""
         if self.rows:

@@ -1,6 +1,6 @@
 """The figures of lesson 06 and of what goes deeper there."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from cupy_or_sim import style
@@ -67,7 +67,7 @@ def k_row(tiles: int, k_tiles: int, shares: Sequence[tuple[int, int]]):
         for k_tile in range(begin, end):
             _box(axes, k_tile, 0, 1, 1, SHARES[block % len(SHARES)])
         _words(axes, (begin + end) / 2, 0.7, f"block {block}", style.FACE)
-        words.append(f"block {block}: {begin} to {end - 1}")
+        words.append(f"block {block}: {end - begin} from k-tile {begin} on")
         pieces = _pieces(begin, end, k_tiles)
         for number, (first, behind) in enumerate(pieces, 1) if len(pieces) > 1 else ():
             _words(axes, (first + behind) / 2, 0.22, f"{number}.", style.FACE)
@@ -130,7 +130,7 @@ Mark = tuple[str, float, float]
 
 
 @style.styled
-def roofs(origin: str, terabytes: float, flat: Iterable[tuple[str, float]], problems: Sequence[Mark],
+def roofs(origin: str, terabytes: float, flat: Sequence[tuple[str, float]], problems: Sequence[Mark],
           kernels: Sequence[Mark]):  # fmt: skip
     """Speed over FLOP per byte, where A, B and C move once: problems with one function, and kernels on one problem."""
     figure = style.new_figure(5.0)
@@ -138,11 +138,11 @@ def roofs(origin: str, terabytes: float, flat: Iterable[tuple[str, float]], prob
     highest = max(speed for _, speed in flat)
     axes.plot([first, highest / terabytes], [first * terabytes, highest], color=style.BLUE, linewidth=1.6)
     style.label(axes, 1.9, 8.2, f"memory: {terabytes} TB/s", rotation=34)
+    lowest = min(speed for _, speed in flat) / terabytes  # FLOP per byte: at its left all is below the slope
     for name, speed in flat:
         axes.plot([speed / terabytes, last], [speed] * 2, color=style.BLUE, linewidth=1.6)
-        # between two roofs the slope would strike a name through
-        up, side = (1.05, "bottom") if speed == highest else (0.95, "top")
-        axes.text(1.1 * speed / terabytes, up * speed, f"{name}: {speed:g} TFLOP/s", va=side, fontsize=8)
+        # all names at the right of the slope, which would strike one through
+        axes.text(1.1 * highest / terabytes, 1.04 * speed, f"{name}: {speed:g}", va="bottom", fontsize=8)
     for marks, colour, shape, at, side in (
         (problems, style.GREEN, "o", (6, -10), "right"),
         (kernels, style.VERMILLION, "s", (8, 0), "left"),
@@ -153,8 +153,9 @@ def roofs(origin: str, terabytes: float, flat: Iterable[tuple[str, float]], prob
             beside = any(x / 10 < other < x for other, _ in near)  # a label at the left is that one's
             # Labels above each other stand apart.
             up = sum((y > height) - (y < height) for other, height in near if other == x)
-            axes.annotate(name, (x, y), (at[0], at[1] + 2 * up), textcoords="offset points",
-                          ha="left" if beside else side, va="center", fontsize=7,
+            below = x < lowest  # no label on the slope
+            axes.annotate(name, (x, y), (at[0], at[1] + 2 * up - 3 * below), textcoords="offset points",
+                          ha="left" if beside or below else side, va="center", fontsize=7,
                           bbox=style.on(style.FACE, 0.6))  # fmt: skip
     axes.set(xscale="log", yscale="log", xlim=(first, last), ylim=(0.8, 1.6 * highest),
              xlabel="FLOP per byte, if A, B and C each move once", ylabel="TFLOP/s")  # fmt: skip
