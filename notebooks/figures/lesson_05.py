@@ -175,7 +175,8 @@ def curves(origin: str, lines: Mapping[str, Mapping[int, float | None]]):
         ax.plot(list(known), list(known.values()), color=colour, marker=mark, markeredgecolor=style.TEXT,
                 linestyle="-" if above else "--", linewidth=1.4 if above else 0.9)  # fmt: skip
         end = max(known)
-        ax.annotate(name, (end, known[end]), (10, above or 0), textcoords="offset points", va="center")
+        # beside the last number, and on the side of its line where that number stands
+        ax.annotate(name, (end, known[end]), (16, (above or 0) / 2), textcoords="offset points", va="center")
         for slots, value in known.items():
             if above and slots > 1:
                 hidden = 0 <= (printed.get(slots) or 0) - value < 0.1  # by the printed line's mark
@@ -183,7 +184,7 @@ def curves(origin: str, lines: Mapping[str, Mapping[int, float | None]]):
                             textcoords="offset points", ha="center", fontsize=7.5)  # fmt: skip
         said = (f"{slots} slot{'s' * (slots > 1)} {value:.2f}" for slots, value in known.items())
         words.append(f"{name}: {', '.join(said)}")
-    ax.set(xlim=(0.8, 6.6), ylim=(0, None), xticks=range(1, 6), xlabel="slots in the ring",
+    ax.set(xlim=(0.8, 6.3), ylim=(0, None), xticks=range(1, 6), xlabel="slots in the ring",
            ylabel="speed, one slot = 1", title=origin)  # fmt: skip
     ax.grid(axis="y")
     return figure, f"Speed over the number of slots, {origin}. {'; '.join(words)}."
@@ -192,7 +193,7 @@ def curves(origin: str, lines: Mapping[str, Mapping[int, float | None]]):
 @style.styled
 def budget(needs: Mapping[str, int], line: int):
     """What one k-step needs of each resource when it has it alone, in SM clocks: a bar each, to one scale. A line
-    across all bars at `line`."""
+    across all bars at `line`, what the tensor cores need."""
     figure, words = style.new_figure(0.9 + 0.42 * len(needs)), []
     ax = style.axes(figure)
     for row, (name, need) in enumerate(needs.items()):
@@ -200,6 +201,8 @@ def budget(needs: Mapping[str, int], line: int):
         ax.text(need + 6, row, str(need), va="center", bbox=style.on(style.FACE, 1))
         words.append(f"{name} {need}")
     ax.axvline(line, color=style.VERMILLION, linewidth=1.6, linestyle="--", zorder=0)
+    shortest = min(range(len(needs)), key=[*needs.values()].__getitem__)
+    ax.text(line - 6, shortest, f"{line}: the tensor cores' own time", ha="right", va="center", fontsize=8)
     ax.set_yticks(range(len(needs)), list(needs))
     ax.set(ylim=(len(needs) - 0.5, -0.5), xlim=(0, 1.2 * line), xlabel="SM clocks for one k-step of a block")
     return figure, f"One k-step of a block, in SM clocks: {'; '.join(words)}. A line at {line}."

@@ -11,6 +11,8 @@ BOUND = (
     "00_start_here",
     "03_double_buffer",
     "04_tensor_cores",
+    "05_three_stage",
+    "06_complete_gemm",
     "07_hopper",
     "08_never_a_pause",
     "09_your_own_kernel",
