@@ -56,6 +56,7 @@ WRONG_ANSWERS = {
             "Keep floats",
         ),
         ("a constant from memory", [("0.70710678f", "0.72f")], "Keep floats"),
+        ("a root of a whole number", [("x * 0.70710678f", "x / sqrt(2)")], "2.0f for 2"),
         ("a half added to a float", [("sum + float(bias)", "sum + bias")], "Say which one: float(bias)"),
         ("another column", [("bias[column])", "bias[column + 1])")], "change only the gap"),
         ("nothing stored", [("C[blockIdx.x * N + column] = finish", "finish")], "by hand for x = 0"),
