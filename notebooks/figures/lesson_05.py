@@ -175,8 +175,8 @@ def curves(origin: str, lines: Mapping[str, Mapping[int, float | None]]):
         ax.plot(list(known), list(known.values()), color=colour, marker=mark, markeredgecolor=style.TEXT,
                 linestyle="-" if above else "--", linewidth=1.4 if above else 0.9)  # fmt: skip
         end = max(known)
-        # beside the last number, and on the side of its line where that number stands
-        ax.annotate(name, (end, known[end]), (16, (above or 0) / 2), textcoords="offset points", va="center")
+        # beside the last number
+        ax.annotate(name, (end, known[end]), (16, max(above or 0, 0) / 2), textcoords="offset points", va="center")
         for slots, value in known.items():
             if above and slots > 1:
                 hidden = 0 <= (printed.get(slots) or 0) - value < 0.1  # by the printed line's mark

@@ -152,10 +152,10 @@ def tried_again(source: str, M: int, N: int, K: int) -> None:
     last block on; print whether C is right, and the hazards, of both."""
     A, B = whole_numbers(0, 4, M, K), whole_numbers(1, 4, N, K)
     C = device.cp.empty((M, N), np.float16)
-    call = prepared("stream_k", source, (A, B, C))
+    kernel, grid, block, args, memory = prepared("stream_k", source, (A, B, C))
     for launch, in_turn in {"first": None, "second": "down"}.items():
         C.fill(np.nan)
-        report = simulate(*call, in_turn=in_turn)
+        report = simulate(kernel, grid, block, args, memory, in_turn=in_turn)
         right = np.array_equal(device.cp.asnumpy(C), product(A, B).astype(np.float16))
         print(f"{launch} launch: numbers right: {right}, hazards: {report.brief()}")
         A *= -1
