@@ -176,7 +176,9 @@ def curves(origin: str, lines: Mapping[str, Mapping[int, float | None]]):
                 linestyle="-" if above else "--", linewidth=1.4 if above else 0.9)  # fmt: skip
         end = max(known)
         # beside the last number
-        ax.annotate(name, (end, known[end]), (16, max(above or 0, 0) / 2), textcoords="offset points", va="center")
+        ax.annotate(
+            name, (end, known[end]), (16, max(above or 0, 0) / 2), textcoords="offset points", va="center"
+        )
         for slots, value in known.items():
             if above and slots > 1:
                 hidden = 0 <= (printed.get(slots) or 0) - value < 0.1  # by the printed line's mark
