@@ -176,7 +176,7 @@ class Hazard:
     line: int
     call_line: int | None
     message: str
-    count: int = 1
+    count: int = 2
     header: str | None = None
     meeting: Meeting | None = None
 
