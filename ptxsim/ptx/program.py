@@ -140,15 +140,13 @@ class Program:
     static_shared: int
     dynamic_at: int  # where dynamic shared memory begins
     local_bytes: int
-    most_threads: int | None = None  # of a block, by its launch bounds
-    cluster: tuple[int, int, int] = (1, 1, 1)  # blocks of a cluster
-    fewest_blocks: int | None = None  # on an SM, by its launch bounds
-    most_registers: int | None = None  # of a thread, by __maxnreg__
-    reserved_shared: int = 0  # of the system's, before the static part
-    only_block: tuple[int, ...] | None = None  # threads in x, y, z: no block of others may be launched
-    functions: dict[int, str] = field(
-        default_factory=dict
-    )  # of the device, by what stands for a pointer to each
+    most_threads: int | None  # of a block, by its launch bounds
+    cluster: tuple[int, int, int]  # blocks of a cluster
+    fewest_blocks: int | None  # on an SM, by its launch bounds
+    most_registers: int | None  # of a thread, by __maxnreg__
+    reserved_shared: int  # of the system's, before the static part
+    only_block: tuple[int, ...] | None  # threads in x, y, z: no block of others may be launched
+    functions: dict[int, str]  # of the device, by what stands for a pointer to each
 
     @property
     def param_bytes(self) -> int:
@@ -242,11 +240,11 @@ class _Function:
     results: list[Variable]
     params: list[Variable]
     scope: _Scope | None
-    most_threads: int | None = None
-    cluster: tuple[int, int, int] = (1, 1, 1)
-    fewest_blocks: int | None = None
-    most_registers: int | None = None
-    only_block: tuple[int, ...] | None = None
+    most_threads: int | None
+    cluster: tuple[int, int, int]
+    fewest_blocks: int | None
+    most_registers: int | None
+    only_block: tuple[int, ...] | None
 
     def calls_pointers(self) -> bool:
         return self.scope is not None and any(isinstance(item, _Prototype) for item in self.scope.items())

@@ -176,7 +176,7 @@ class Hazard:
     line: int
     call_line: int | None
     message: str
-    count: int = 2
+    count: int = 1
     header: str | None = None
     meeting: Meeting | None = None
 
@@ -242,9 +242,9 @@ class HazardLog:
         kind: str,
         instruction: Instruction,
         message: str,
-        count: int = 1,
-        cause: str = "",
-        meeting: Meeting | None = None,
+        count: int,
+        cause: str,
+        meeting: Meeting | None,
     ) -> None:
         """The same in these words, also where it was found and counted already."""
         where, key = instruction.where, self._key(kind, instruction)
