@@ -256,21 +256,69 @@ def kernels_of(file: str) -> list[str]:
 
 def exercises_of(changed: Iterable[str]) -> list[str]:
     """The exercises that changed lines are about, as "02.15": the one that such a line names, or the nearest above
-    it that names just one. None where these are so many that a lesson changed."""
+    it that names just one; of a test, those that call what the line defines. None where these are so many that a lesson
+    changed."""
     from course_lib.exercises.answers import exercises
 
     found = set()
     for file in changed:
         number = re.search(r"(?:^|[/_])(\d\d)(?=[_.])", file)
         if number and (ROOT / file).exists() and any("{exercises}" in test for test in named(file)):
-            lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
-            # what stands above a function is about another exercise
-            back = 1 if fnmatch(file, "notebooks/answers/*.py") else len(lines)
+            text = (ROOT / file).read_text(encoding="utf-8")
+            lines, tests = text.splitlines(), fnmatch(file, "notebooks/answers/*.py")
             for line in changed_lines(file):
-                near = ({*re.findall(rf"\b{number[1]}\.\d+\b", text)} for text in lines[line::-1][:back])
+                if tests:
+                    found |= callers(text, line)
+                    continue
+                near = ({*re.findall(rf"\b{number[1]}\.\d+\b", each)} for each in lines[line::-1])
                 found |= next((names for names in near if len(names) == 1), set())
     found &= exercises().keys()
     return sorted(found) if len(found) <= MOST_EXERCISES else []
+
+
+def callers(text: str, line: int) -> set[str]:
+    """Of a file of answers: the exercises whose test this line (from 0) is a part of, or calls what it is a part of,
+    near or far."""
+    parts = ast.parse(text).body
+    uses = {name: called(part) for part in parts for name in defined(part)}
+    here = {name for part in parts if on(part, line) for name in defined(part)}
+    found = set()
+    for key, test in table_of(parts):
+        reached, waiting = set(), called(test)
+        while waiting:
+            reached |= waiting
+            waiting = {name for each in waiting for name in uses.get(each, ())} - reached
+        if on(test, line) or not here.isdisjoint(reached):
+            found.add(key)
+    return found
+
+
+def table_of(parts: list[ast.stmt]) -> list[tuple[str, ast.expr]]:
+    """`EXERCISES = {"02.11": test, ...}` of a file."""
+    tables = [part.value for part in parts if isinstance(part, ast.Assign) and "EXERCISES" in defined(part)]
+    return [
+        (key.value, test)
+        for table in tables
+        if isinstance(table, ast.Dict)
+        for key, test in zip(table.keys, table.values, strict=True)
+        if isinstance(key, ast.Constant) and isinstance(key.value, str)
+    ]
+
+
+def defined(part: ast.stmt) -> set[str]:
+    """The names to which a statement gives something."""
+    if isinstance(part, ast.FunctionDef | ast.ClassDef):
+        return {part.name}
+    return {name for target in getattr(part, "targets", ()) for name in called(target)}
+
+
+def called(part: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(part) if isinstance(node, ast.Name)}
+
+
+def on(part: ast.stmt | ast.expr, line: int) -> bool:
+    """Whether a line, from 0, is one of its own."""
+    return part.lineno <= line + 1 <= (part.end_lineno or part.lineno)
 
 
 def changed_lines(file: str) -> list[int]:

@@ -153,6 +153,35 @@ def test_of_an_exercise_that_changed_every_answer_is_tried(monkeypatch):
     assert asked[0][1] == {"COURSE_EVERY_CASE": "1"}
 
 
+ANSWERS = """from .common import demand
+MOST = 3
+def _near(answer):
+    demand(answer < MOST)
+def _first(answer):
+    _near(answer)
+def _second(answer):
+    demand(answer)
+EXERCISES = {
+    "02.11": _first,
+    "02.12": partial(_second, MOST),
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "exercises"),
+    [
+        ("from .common import demand", set()),
+        ("MOST = 3", {"02.11", "02.12"}),
+        ("    demand(answer < MOST)", {"02.11"}),
+        ("    demand(answer)", {"02.12"}),
+        ('    "02.11": _first,', {"02.11"}),
+    ],
+)
+def test_of_a_test_that_changed_its_exercises_are_tried(line, exercises):
+    assert quick.callers(ANSWERS, ANSWERS.splitlines().index(line)) == exercises
+
+
 def test_which_lines_of_a_file_changed(monkeypatch):
     hunks = "@@ -3 +3 @@ a\n-x\n+y\n@@ -9,0 +10,2 @@\n+y\n+z\n@@ -20,2 +22,0 @@\n-x\n"
     monkeypatch.setattr(quick, "git", lambda *asked: hunks)
