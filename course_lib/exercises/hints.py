@@ -29,7 +29,7 @@ def smaller_steps(exercise: str) -> dict[str, str]:
 def fitting(texts: dict[str, str], words: Sequence[str]) -> str:
     """The text for the first word that has one, else the one for ""."""
     of_word = {word: text for key, text in texts.items() for word in key.split("|")}
-    return next((of_word[word] for word in words if word in of_word), of_word[""])
+    return of_word[next((word for word in words if word in of_word), "")]
 
 
 def _whole(name: str, tables: dict[str, dict]) -> dict[str, str]:

@@ -235,9 +235,14 @@ def test_exercises_say_first_what_they_need_and_take(path):
     first, *_ = texts = [text_of(cell) for cell in cells if cell["cell_type"] == "markdown"]
     headings = [found for text in texts for found in EXERCISE.findall(text)]
     numbers = [number for number, _ in headings]
+    asked = [cell for cell in cells if "exercise" in tags_of(cell)]
+    assert len(headings) == len(asked), (
+        f"{len(asked)} exercises, and headings of {numbers}. One is `## Exercise {lesson}.11 · ★ · predict: what "
+        f"comes`, of one of these kinds: {', '.join(sorted(KINDS_OF_EXERCISES))}"
+    )
     assert numbers == [f"{lesson}.{number}" for number in range(11, 11 + len(numbers))] and len(numbers) >= 3
     assert {kind for _, kind in headings} <= KINDS_OF_EXERCISES
-    minutes = sum(cell["metadata"].get("minutes", 8) for cell in cells if "exercise" in tags_of(cell))
+    minutes = sum(cell["metadata"].get("minutes", 8) for cell in asked)
     assert f"{len(numbers)} exercises, about {minutes} minutes" in first
     assert re.search(rf"\*\*Needs\*\* \[{lesson} · [^]]+\]\(\.\./{path.name}\).*sitting", first)
     link = f"[{MORE[len(numbers)]} more](exercises/{path.name}), about {minutes} minutes: "

@@ -60,7 +60,7 @@ def test_every_key_of_a_hint_is_a_declared_word(room):
     causes = [cause for each in (room, *SHARED) for cause in given_causes(each)]
     for name in room.EXERCISES:
         assert not unknown(hints.hints(name), causes), name
-        assert "" in hints.hints(name), name
+        assert "" in hints.hints(name), f'{name} has no hint "", for what has none of its own'
         assert not unknown(hints.smaller_steps(name), causes), name
 
 
