@@ -258,8 +258,6 @@ def exercises_of(changed: Iterable[str]) -> list[str]:
     """The exercises that changed lines are about, as "02.15": the one that such a line names, or the nearest above
     it that names just one; of a test, those that call what the line defines. None where these are so many that a lesson
     changed."""
-    from course_lib.exercises.answers import exercises
-
     found = set()
     for file in changed:
         number = re.search(r"(?:^|[/_])(\d\d)(?=[_.])", file)
@@ -272,6 +270,10 @@ def exercises_of(changed: Iterable[str]) -> list[str]:
                     continue
                 near = ({*re.findall(rf"\b{number[1]}\.\d+\b", each)} for each in lines[line::-1])
                 found |= next((names for names in near if len(names) == 1), set())
+    if not found:  # the course need not be sound where no lesson changed
+        return []
+    from course_lib.exercises.answers import exercises
+
     found &= exercises().keys()
     return sorted(found) if len(found) <= MOST_EXERCISES else []
 

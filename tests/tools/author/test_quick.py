@@ -182,6 +182,11 @@ def test_of_a_test_that_changed_its_exercises_are_tried(line, exercises):
     assert quick.callers(ANSWERS, ANSWERS.splitlines().index(line)) == exercises
 
 
+def test_a_course_that_cannot_be_imported_hides_no_verdict(monkeypatch):
+    monkeypatch.setitem(quick.sys.modules, "course_lib.exercises.answers", None)
+    assert quick.exercises_of(["ptxsim/gpus.py"]) == []
+
+
 def test_which_lines_of_a_file_changed(monkeypatch):
     hunks = "@@ -3 +3 @@ a\n-x\n+y\n@@ -9,0 +10,2 @@\n+y\n+z\n@@ -20,2 +22,0 @@\n-x\n"
     monkeypatch.setattr(quick, "git", lambda *asked: hunks)
