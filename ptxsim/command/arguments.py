@@ -130,19 +130,19 @@ def _array(dtype: np.dtype, shape: tuple[int, ...], fill: str) -> np.ndarray:
 
 def _wrong_count(given: int, kernel: Kernel) -> str:
     count = len(kernel.params)
-    rows = (f"    {_name(kernel, number)}: {_wanted(kernel, number)}" for number in range(count))
+    rows = (f"    {kernel.about(number)[0]}: {_wanted(kernel, number)}" for number in range(count))
     has = f"{kernel.name} has {count} parameter{'s' * (count != 1)}, and {given or 'no'} --arg is given"
     return "\n".join([f"{has}. In their order:" if count else has, *rows])
 
 
 def _check(arg: Argument, kernel: Kernel, number: int) -> None:
     """Whether it can be this parameter."""
-    size, pointer = kernel.params[number].size, _is_pointer(kernel, number)
+    size, pointer = kernel.params[number].size, kernel.about(number)[1]
     if isinstance(arg, Struct):
         given = packed_bytes(arg)
         if given != size:
             raise LaunchError(
-                f"{_name(kernel, number)} is {_wanted(kernel, number)}; these members make {given} bytes"
+                f"{kernel.about(number)[0]} is {_wanted(kernel, number)}; these members make {given} bytes"
             )
         return
     if isinstance(arg, np.generic):
@@ -151,7 +151,7 @@ def _check(arg: Argument, kernel: Kernel, number: int) -> None:
     else:
         fits = size == POINTER_BYTES and (arg is None or _points_to(arg.dtype, kernel, number))
     if not fits:
-        raise LaunchError(f"{_name(kernel, number)} is {_wanted(kernel, number)}")
+        raise LaunchError(f"{kernel.about(number)[0]} is {_wanted(kernel, number)}")
 
 
 def _points_to(dtype: np.dtype, kernel: Kernel, number: int) -> bool:
@@ -161,10 +161,14 @@ def _points_to(dtype: np.dtype, kernel: Kernel, number: int) -> bool:
 
 def _wanted(kernel: Kernel, number: int) -> str:
     size, kind = kernel.params[number].size, kernel.params[number].kind
-    if _is_pointer(kernel, number):
+    if kernel.about(number)[1]:
         written = _pointed_to(kernel, number)
         example = numbers.number_of(written) or "int32"
         return f"a pointer{written and f' to {written}'}; give an array, such as {example}[1024], or null"
+    if size == POINTER_BYTES and number >= len(kernel.declared) and numbers.whole(kind):
+        return (
+            "a pointer or a whole number of 8 bytes; give an array, such as int32[1024], or int64=5, or null"
+        )
     if size in (1, 2, 4, 8):
         known = numbers.whole(kind), numbers.floating(kind)
         examples = [f"int{8 * size}=5"] * (not known[1]) + [f"float{8 * size}=0.5"] * (
@@ -177,13 +181,4 @@ def _wanted(kernel: Kernel, number: int) -> str:
 
 def _pointed_to(kernel: Kernel, number: int) -> str:
     """The type of C++ that a pointer points to, where the source says it."""
-    return pointed_to(_name(kernel, number), kernel.source)
-
-
-def _name(kernel: Kernel, number: int) -> str:
-    return kernel.declared[number][0] if number < len(kernel.declared) else f"parameter {number + 1}"
-
-
-def _is_pointer(kernel: Kernel, number: int) -> bool:
-    declared = number < len(kernel.declared) and kernel.declared[number][1]
-    return declared or kernel.code.is_address(number)
+    return pointed_to(kernel.about(number)[0], kernel.source)

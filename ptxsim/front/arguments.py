@@ -54,7 +54,7 @@ def bind(kernel: Kernel, args: Sequence, buffers: Sequence[Buffer] = ()) -> Boun
         raise LaunchError(f"{kernel.name} has {takes}{names}, but {given} given")
     bound = Bound(np.zeros(kernel.code.program.param_bytes, np.uint8), [*buffers], [])
     for number, (param, arg) in enumerate(zip(params, args, strict=True)):
-        name, is_pointer = _about(kernel, number)
+        name, is_pointer = kernel.about(number)
         owned: list[Buffer] = []
         if isinstance(arg, np.ndarray):
             if kernel.declared and not is_pointer and param.size == 8:
@@ -146,13 +146,6 @@ def _packed(struct: Struct, name: str, buffers: list[Buffer], owned: list[Buffer
 def packed_bytes(struct: Struct) -> int:
     """How many bytes a struct has."""
     return len(_packed(struct, "it", [], [])[0])
-
-
-def _about(kernel: Kernel, number: int) -> tuple[str, bool]:
-    """The name of a parameter, and whether it is a pointer: by the source, or because the program uses it as one."""
-    known = number < len(kernel.declared)  # a macro may have added some
-    name, declared = kernel.declared[number] if known else (f"argument {number}", False)
-    return name, declared or kernel.code.is_address(number)
 
 
 def _is_masked(array: np.ndarray) -> bool:

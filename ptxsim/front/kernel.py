@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..compiler import joined, nvrtc, signature
+from ..compiler import debug_names, joined, nvrtc, signature
 from ..compiler.disassembly import SassInstruction, instructions_of, literals_of
 from ..compiler.shared_arrays import Shape, shapes
 from ..ground.foreign import text_of
@@ -59,6 +59,12 @@ class Kernel:
         """Of shared arrays, by name, where the source says it."""
         sizes = {plain_name(shared.name): shared.size for shared in self.code.program.shared}
         return shapes(self.source, self.options, sizes)
+
+    def about(self, number: int) -> tuple[str, bool]:
+        """The name of a parameter, and whether it is a pointer: by the source, or as the program uses it."""
+        known = number < len(self.declared)  # a macro may have added some
+        name, declared = self.declared[number] if known else (f"parameter {number + 1}", False)
+        return name, declared or self.code.is_address(number)
 
     def __hash__(self) -> int:
         return id(self)
@@ -161,7 +167,11 @@ def from_ptx(text: str, name: str = "") -> Kernel:
     place = ptx.file_of(text, entry)
     source = _source(Path(place)) if place else text
     kernel = _linked(_parsed(text, entry, place), entry, entry, source, (), (), text)
-    return kernel if kernel.declared else replace(kernel, declared=_declared(text, entry))
+    if kernel.declared:
+        return kernel
+    named = debug_names.parameters(text, entry)
+    known = len(named) == len(kernel.params)
+    return replace(kernel, declared=named if known else _declared(text, entry))
 
 
 def _source(path: Path) -> str:

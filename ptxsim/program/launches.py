@@ -355,7 +355,7 @@ class Launches:
         module."""
         declared = kernel.declared[number] if number < len(kernel.declared) else None
         address = _address(kernel, number, params) if _is_pointer(kernel, number) else 0
-        name, size = declared[0] if declared else f"argument {number}", function.element_bytes(number)
+        name, size = kernel.about(number)[0], function.element_bytes(number)
         found = self.context.arena.near(address)
         if found and found.address in own:
             return ()

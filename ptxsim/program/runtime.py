@@ -5,6 +5,7 @@ A launch runs when it is asked for, whatever its stream: an order that streams a
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Sequence
 
@@ -24,6 +25,18 @@ from .sites import mark
 from .tensor_maps import NotSimulated, Refused, encode
 from .textures import Textures
 from .wire import Answer, Question
+
+NOT_THERE = {
+    "cudaGraphConditional|cudaGraphSetConditional": "a graph with conditions is not simulated. Let the host decide, "
+    "and launch a graph, or its kernels, each time",
+    "cu[A-Z]": "the driver's API is not simulated, and CUDA's runtime is: cudaMalloc, <<<...>>>",
+    "cuda(Create|Destroy|Get)Surface|cudaBindSurface": "surfaces are not simulated. Let the kernel write an array, and "
+    "copy it: cudaMemcpy2DToArray",
+    "cuda.*Mipmapped": "mip maps are not simulated. Make an array, and a texture, of each level",
+    "cudaIpc": "memory that processes share is not simulated: let one process use CUDA",
+    "cudaGraphics|cudaGL|cudaEGL|cudaVDPAU": "pictures of other libraries are not simulated",
+}
+"""What begins so, why it is not there, and the way round it."""
 
 
 class Runtime:
@@ -184,5 +197,6 @@ class Runtime:
         name = data.decode()
         library = library_of(name)
         why = f": {closed(library)}" if library else ""
+        why = why or next((f": {words}" for start, words in NOT_THERE.items() if re.match(start, name)), "")
         which = "" if library else ", which the simulator's runtime has not,"
         raise Stopped(f"the program calls {name}{which} at {mark(site)}{why}")

@@ -142,6 +142,19 @@ BATCHED(SgemmBatched, float, CUDA_R_32F)
 BATCHED(DgemmBatched, double, CUDA_R_64F)
 BATCHED(HgemmBatched, __half, CUDA_R_16F)
 
+// x as a row, and the matrix turned, give y as a row.
+#define GEMV(call, T, type)                                                                                          \
+    cublasStatus_t cublas##call(cublasHandle_t handle, cublasOperation_t turn, int m, int n, const T* alpha,         \
+                                const T* a, int lda, const T* x, int incx, const T* beta, T* y, int incy) {          \
+        if (incx < 1 || incy < 1) return CUBLAS_STATUS_NOT_SUPPORTED;                                                \
+        Sizes of = {handle, CUBLAS_OP_N, turn ? CUBLAS_OP_N : CUBLAS_OP_T, 1, turn ? n : m, turn ? m : n};           \
+        return product("cublas" #call, of, alpha, {x, type, incx, 0}, {a, type, lda, 0}, beta, {y, type, incy, 0},   \
+                       type, 1, SITE);                                                                               \
+    }
+GEMV(Sgemv, float, CUDA_R_32F)
+GEMV(Dgemv, double, CUDA_R_64F)
+#undef GEMV
+
 cublasStatus_t cublasGemmEx(SIZES, const void* alpha, const void* a, cudaDataType of_a, int lda, const void* b,
                             cudaDataType of_b, int ldb, const void* beta, void* c, cudaDataType of_c, int ldc,
                             cublasComputeType_t type, cublasGemmAlgo_t) {

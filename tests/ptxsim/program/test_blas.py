@@ -12,7 +12,16 @@ from tests.ptxsim.program.harness import Program
 from tests.ptxsim.program.test_programs import CU
 
 NAMES = (
-    *("Sgemm", "Dgemm", "Hgemm", "GemmEx of half", "GemmEx of bf16", "GemmEx of int8"),
+    *(
+        "Sgemm",
+        "Sgemv, row by row",
+        "Dgemv, turned",
+        "Dgemm",
+        "Hgemm",
+        "GemmEx of half",
+        "GemmEx of bf16",
+        "GemmEx of int8",
+    ),
     *("SgemmStridedBatched", "SgemmBatched"),
 )
 FLOAT = 0
@@ -25,7 +34,7 @@ def test_a_program_that_multiplies_by_cublas(nvcc, monkeypatch, capfd):
     assert printed.splitlines()[:-1] == [f"{name} 0 right" for name in NAMES]
     assert printed.splitlines()[-1].startswith("too small 13 ")
     assert report.splitlines()[0] == (
-        "blas.cu:97: cublasSgemm gives cudaErrorInvalidValue: A takes 6,000 bytes and goes beyond its allocation of "
+        "blas.cu:108: cublasSgemm gives cudaErrorInvalidValue: A takes 6,000 bytes and goes beyond its allocation of "
         "120 bytes, which was allocated at blas.cu:32"
     )
 

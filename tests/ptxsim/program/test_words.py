@@ -37,10 +37,14 @@ int main(int count, char** arguments) {
     if (cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS || cublasLtCreate(&other)) return 3;
     if (cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH)) return 4;
     cudaMallocManaged(&x, 4); *x = 0; f<<<1, 1>>>((int*)x); cudaDeviceSynchronize(); cudaFree(x);
-    if (count == CALLS) cublasSgemv(handle, CUBLAS_OP_N, 1, 1, x, x, 1, x, 1, x, x, 1);
+    if (count == CALLS) cublasSaxpy(handle, 1, x, x, 1, x, 1);
     return cublasDestroy(handle);
 }
 """
+CONDITION = """int main() { cudaGraph_t g; cudaGraphCreate(&g, 0); cudaGraphConditionalHandle h;
+    cudaGraphConditionalHandleCreate(&h, g); }
+__global__ void f() {}"""
+DRIVER = "#include <cuda.h>\nint main() { cuInit(0); }"
 ARRAY = "int main() { cudaMipmappedArray_t a; cudaMallocMipmappedArray(&a, nullptr, {8, 8, 1}, 2); }"
 READS = 'int main() { int n; if (scanf("%d", &n) != 1) return 5; }'
 WGMMA = """__global__ void f() {
@@ -68,8 +72,10 @@ CASES = [
     Case("linked", KERNEL, "no file has a main: give all files of the program\n"),
     Case("linked", "void other(); int main() { other(); }", "no file has other(): give all files of the program"),
     Case("closed", KERNEL + CUBLAS, "s: no hazard found", 0, "-D CALLS=2"),
-    Case("closed", KERNEL + CUBLAS, "calls cublasSgemv_v2 at program.cu:10: the program uses cuBLAS.", 2, "-D CALLS=1"),
-    Case("run", KERNEL + ARRAY, "calls cudaMallocMipmappedArray, which the simulator's runtime has not, at p"),
+    Case("closed", KERNEL + CUBLAS, "calls cublasSaxpy_v2 at program.cu:10: the program uses cuBLAS.", 2, "-D CALLS=1"),
+    Case("run", KERNEL + ARRAY, "calls cudaMallocMipmappedArray, which the simulator's runtime has not, at"),
+    Case("run", CONDITION, "at program.cu:2: a graph with conditions is not simulated. Let the host decide"),
+    Case("run", KERNEL + DRIVER, "has not, at program.cu:3: the driver's API is not simulated"),
     Case("run", KERNEL + "int main() {}", "no kernel was launched, 0.0 s: there was nothing to look at"),
     Case("run", KERNEL + "int main() { " + MANAGED + HUGE + "}", "threads; the simulator takes at most 268,435,456"),
     Case("run", KERNEL + READS, "the program ended with status 5", 1),

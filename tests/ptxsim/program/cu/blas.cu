@@ -61,6 +61,17 @@ int main() {
     product<float, float>("Sgemm", [&](float* a, float* b, float* c) {
         return cublasSgemm(handle, T, N_, M, N, K, &two, a, K, b, K, &three, c, LDC);
     });
+    product<float, float>("Sgemv, row by row", [&](float* a, float* b, float* c) {
+        for (int i = 0; i < M; ++i) cublasSgemv(handle, T, K, N, &two, b, K, a + i * K, 1, &three, c + i, LDC);
+        return 0;
+    });
+    product<double, double>("Dgemv, turned", [&](double* a, double* b, double* c) {
+        auto host = numbers<double>(M * K, 0), turned = host;
+        for (int i = 0; i < M * K; ++i) turned[i / K + i % K * M] = host[i];
+        cudaMemcpy(a, turned.data(), M * K * sizeof(double), cudaMemcpyHostToDevice);
+        for (int j = 0; j < N; ++j) cublasDgemv(handle, N_, M, K, &two_d, a, M, b + j * K, 1, &three_d, c + j * LDC, 1);
+        return 0;
+    });
     product<double, double>("Dgemm", [&](double* a, double* b, double* c) {
         return cublasDgemm(handle, T, N_, M, N, K, &two_d, a, K, b, K, &three_d, c, LDC);
     });
