@@ -8,7 +8,8 @@ from ..lessons import folders
 
 @cache
 def exercises() -> dict[str, Callable]:
-    """Exercise -> its test, `test(answer)`, which raises what is wrong; in the order of their numbers."""
+    """Exercise -> its test, `test(answer)`, which raises what is wrong, and may return a remark on a right one; in the
+    order of their numbers."""
     names = sorted(folders.modules("answers"), key=lambda name: (name[:4] == "bank", name))
     rooms = [folders.module(f"answers.{name}") for name in names if name.startswith(("lesson_", "bank_"))]
     found = {name: test for room in rooms for name, test in room.EXERCISES.items()}

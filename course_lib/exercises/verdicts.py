@@ -100,9 +100,9 @@ def _with_a_smaller_step(verdict: ExerciseVerdict, words: Sequence[str]) -> Exer
 
 
 def judged(name: str, answer: object, test: Callable) -> tuple[ExerciseVerdict, Sequence[str]]:
-    """The verdict of one test, and the words of what was found."""
+    """The verdict of one test, and the words of what was found. Of a right answer a test may return a remark."""
     try:
-        test(answer)
+        remark = test(answer)
     except ToolMissing:
         raise
     except CompileError as error:
@@ -117,7 +117,8 @@ def judged(name: str, answer: object, test: Callable) -> tuple[ExerciseVerdict, 
         words = _words(error, _source(answer))
         told = f"{_in_short(str(error))} Hint: {fitting(hints(name), words)}"
         return ExerciseVerdict(name, False, told, hazards=_hazards(error)), words
-    return ExerciseVerdict(name, True, "right: the check finds no mistake in it."), ()
+    passed = "right: the check finds no mistake in it."
+    return ExerciseVerdict(name, True, f"{passed} {remark}" if remark else passed), ()
 
 
 def _hazards(error: Exception) -> tuple[Hazard, ...]:

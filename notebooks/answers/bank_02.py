@@ -122,6 +122,9 @@ READERS = _Pieces(32, 96, lambda x: np.concatenate([_turned(x), 2 * _turned(x)],
 """The second one doubles."""
 
 
+BOTH_WAIT = "But at barrier {} both sides wait: who only has something to say may arrive, and go on."
+
+
 @cache
 def _reported() -> int:
     """The line where the producer waits, as the report on the kernel as given says."""
@@ -130,7 +133,7 @@ def _reported() -> int:
     return int(re.findall(r"thread 0 of block 0 among them, at line (\d+)", said)[0])
 
 
-def _two_readers(answer: Any) -> None:
+def _two_readers(answer: Any) -> str | None:
     kernel, line, threads = kernel_and_numbers(answer, "the line", "the number of threads")
     demand(line == _reported(), f"the producer does not wait in line {line}.", "other-line")
     demand(threads == 96, f"not {threads} threads come to that barrier.", "other-number")
@@ -140,6 +143,9 @@ def _two_readers(answer: Any) -> None:
         stored = sum(isinstance(event, Store) for event in mine)
         text = f"the numbers are right, but warp {warp} writes {stored} of the {MANY} results of a consumer."
         demand(stored == MANY, text, "one-consumer")
+    producer, *consumers = ({event.id for event in mine if isinstance(event, Barrier)} for mine in events)
+    both = producer.intersection(set().union(*consumers))
+    return BOTH_WAIT.format(min(both)) if both else None
 
 
 def _one_ahead(kernel: Any) -> None:

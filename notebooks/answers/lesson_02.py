@@ -16,7 +16,7 @@ from cupy_or_sim.cupy_on_numpy import RawKernel
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
-from ptxsim.observe.events import Arrive, Barrier, Copy, Event, Load, Work
+from ptxsim.observe.events import Arrive, Barrier, Copy, Event, Load, Store, Work
 
 from .common import (
     checked,
@@ -31,6 +31,7 @@ from .common import (
     for_every_count,
 )
 from .loads import touched_before_math
+from .needless import needless_barrier
 
 PIECES = 4  # of 1024 floats, in 02.1
 BUFFER = 4096  # bytes: one of them
@@ -43,8 +44,14 @@ MOST_BARRIERS = 4
 """For a piece of 02.1, which needs two: one more for each of them does no harm."""
 
 
-def _pieces(kernel: Any) -> None:
-    """Each piece turned round, through shared memory that cp.async fills and that threads share."""
+def _pieces(kernel: Any) -> str | None:
+    """Each piece turned round, through shared memory that cp.async fills and that threads share. A needless barrier is
+    told."""
+    report = _turned(kernel)
+    return needless_barrier(kernel, report.events, 2 * PIECES, _turned)
+
+
+def _turned(kernel: Any) -> Report:
     demand_kernel(kernel)
     x = np.random.default_rng(2).integers(-999, 1000, PIECES * 1024).astype(np.float32)
     y, expected = np.full_like(x, np.nan), x.reshape(PIECES, 1024)[:, ::-1].ravel()
@@ -60,6 +67,7 @@ def _pieces(kernel: Any) -> None:
     made, enough = report.counters.total.cp_async, PIECES * len(report.events)
     text = f"the numbers are right, but warps start {made} copies; {enough} of 16 bytes a lane are enough."
     demand(made <= enough, text, "narrow-copies")
+    demand_parts(report.events, Store, "writes", share=1.0)
     demand_from_tile(report.events)
     bare = RawKernel("#define __syncthreads()\n" + kernel.code, kernel.name, kernel.options)
     alone = simulate(bare, (1,), (256,), (x, np.full_like(x, np.nan)), max_steps=MOST_STEPS)
@@ -77,10 +85,17 @@ def _pieces(kernel: Any) -> None:
     comes = report.counters.total.barriers / (PIECES * len(report.events))  # a warp, for each piece
     text = f"the numbers are right, but a thread comes to {comes:.0f} barriers for each piece; 2 are enough."
     demand(comes <= MOST_BARRIERS, text, "many-barriers")
+    return report
 
 
-def _one_ahead(kernel: Any) -> None:
-    """A right product that has the next k-tile on its way during the math of this one, and asks for each once."""
+def _one_ahead(kernel: Any) -> str | None:
+    """A right product that has the next k-tile on its way during the math of this one, and asks for each once. A
+    needless barrier is told."""
+    report = _ahead_once(kernel)
+    return needless_barrier(kernel, report.events, 2 * K_TILES, _ahead_once)
+
+
+def _ahead_once(kernel: Any) -> Report:
     report = _watched(kernel, AHEAD)
     try:
         checked_gemm(kernel, AHEAD)
@@ -101,6 +116,28 @@ def _one_ahead(kernel: Any) -> None:
         "of that load.",
         "nothing-ahead",
     )
+    late = max(_math_before_the_next_load(mine, k_tiles) for mine in report.events)
+    demand(
+        late < 0.5,
+        f"the product is right, but {late:.0%} of the math is done before the next k-tile is asked for.",
+        "nothing-ahead",
+    )
+    return report
+
+
+def _math_before_the_next_load(events: list[Event], k_tiles: float) -> float:
+    """Which share of a warp's math is done while the k-tile after it has not been asked for. `k_tiles`: as many as the
+    warp loads."""
+    part = sum(event.bytes for event in events if isinstance(event, Load)) / k_tiles
+    of_k_tile = sum(map(_math, events)) / K_TILES
+    loaded = done = late = 0.0
+    for event in events:
+        loaded += event.bytes if isinstance(event, Load) else 0.0
+        if math := _math(event):
+            k_tile = int((done + math / 2) / of_k_tile)
+            late += math if k_tile < K_TILES - 1 and loaded < part * (k_tile + 2) else 0.0
+            done += math
+    return late / done
 
 
 def _late_load(kernel: Any) -> None:
@@ -115,8 +152,13 @@ def _late_load(kernel: Any) -> None:
         raise
 
 
-def _two_roles(kernel: Any) -> None:
-    """A right product whose producer is one k-tile ahead of the consumers."""
+def _two_roles(kernel: Any) -> str | None:
+    """A right product whose producer is one k-tile ahead of the consumers. A needless barrier is told."""
+    report = _handed_over(kernel)
+    return needless_barrier(kernel, report.events, 2 * K_TILES, _handed_over)
+
+
+def _handed_over(kernel: Any) -> Report:
     report = _watched(kernel, ROLES)
     try:
         _, verdict = checked(kernel, ROLES)
@@ -134,6 +176,7 @@ def _two_roles(kernel: Any) -> None:
             causes=("both-wait",),
         )
     for_every_count(kernel, verdict, ROLES, _demand_other_slot_filled)
+    return report
 
 
 def _demand_other_slot_filled(events: list[list[Event]], k_tiles: int) -> None:
@@ -144,13 +187,13 @@ def _demand_other_slot_filled(events: list[list[Event]], k_tiles: int) -> None:
     )
 
 
-def _divergence_first(test: Callable[[object], None]) -> Callable[[object], None]:
+def _divergence_first(test: Callable[[Any], str | None]) -> Callable[[Any], str | None]:
     """The same test; whatever a barrier that not all come to has led to, that barrier is the finding."""
 
     @wraps(test)
-    def tried(answer: Any) -> None:
+    def tried(answer: Any) -> str | None:
         try:
-            test(answer)
+            return test(answer)
         except CheckFailed as error:
             apart = tuple(hazard for hazard in error.hazards if hazard.kind == "barrier-divergence")
             if apart:
@@ -271,6 +314,8 @@ def _wrong_hand_over(report: Report, hazards: list) -> tuple[str, str] | None:
     if _other_slot(producers, consumers):
         return "other-slot", "Producer and consumers mean different slots."
     if any(hazard.kind == "deadlock" for hazard in hazards):
+        if both := _where_both_wait(report):
+            return "both-wait", f"At barrier {both[0]} both sides wait."
         return "unequal-turns", "One side comes more often than the other."
     return None
 

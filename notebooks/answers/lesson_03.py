@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from course_lib.check.gemm import Gemm
-from course_lib.check.verdict import CheckFailed, Verdict
+from course_lib.check.verdict import MOST, CheckFailed, Verdict
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 from ptxsim.observe.events import Barrier, Commit, Copy, Event, Load, Store, Wait, Work, in_flight
 
 from .common import checked, demand, demand_kernel, fail, for_every_count, is_whole
+from .needless import needless_barrier
 from .untried import untried
 
 SMALL = Launch((64, 64, 16), 256)
@@ -173,10 +174,16 @@ def demand_overlap(all_events: list[list[Event]], k_tiles: int, launch: Launch, 
         fail(f"the product is right, but {some}{during}.", cause)
 
 
-def _two_buffers(answer: Any) -> None:
-    """A right product with the next k-tile on its way during the math of every turn."""
+def _two_buffers(answer: Any) -> str | None:
+    """A right product with the next k-tile on its way during the math of every turn. A needless barrier is told."""
+    kernel, verdict = _overlapping(answer)
+    return needless_barrier(kernel, verdict.events, MOST, _overlapping)
+
+
+def _overlapping(answer: Any) -> tuple[Any, Verdict]:
     kernel, verdict = _checked(answer)
     for_every_count(kernel, verdict, SMALL, partial(demand_overlap, launch=SMALL, part=0.3))
+    return kernel, verdict
 
 
 def _checked(answer: Any) -> tuple[Any, Verdict]:
@@ -337,7 +344,12 @@ def _demand_a_tile_ahead(report: Report, tiles: int) -> None:
             used += event.fma
 
 
-def _taking_turns(answer: Any) -> None:
+def _taking_turns(answer: Any) -> str | None:
+    kernel, verdict = _repaired(answer)
+    return needless_barrier(kernel, verdict.events, MOST, _repaired)
+
+
+def _repaired(answer: Any) -> tuple[Any, Verdict]:
     try:
         kernel, verdict = checked(answer, SMALL)
     except CheckFailed as error:
@@ -347,6 +359,7 @@ def _taking_turns(answer: Any) -> None:
             raise CheckFailed(str(error), causes=("behind-the-loop",)) from None
         raise
     for_every_count(kernel, verdict, SMALL, _demand_both_at_once)
+    return kernel, verdict
 
 
 def _demand_both_at_once(all_events: list[list[Event]], k_tiles: int) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.check.gemm import Gemm
-from course_lib.check.verdict import CheckFailed
+from course_lib.check.verdict import MOST, CheckFailed, Verdict
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import Hazard, Report
@@ -24,6 +24,7 @@ from .common import (
     for_every_count,
 )
 from .lesson_03 import math_without_a_copy
+from .needless import needless_barrier
 
 _NARROW = Launch((32, 8, 32), 32)
 _SIX_CHUNKS = Launch((16, 16, 48), 32)
@@ -136,7 +137,13 @@ def _stores_over_the_tile(hazard: Hazard) -> bool:
     return hazard.kind in ("write-after-read", "write-after-write") and "mma_store.cuh" in hazard.message
 
 
-def _square(answer: Any) -> None:
+def _square(answer: Any) -> str | None:
+    """A right product with the next k-tile on its way during the math. A needless barrier is told."""
+    kernel, verdict = _whole_square(answer)
+    return needless_barrier(kernel, verdict.events, MOST + 1, _whole_square)
+
+
+def _whole_square(answer: Any) -> tuple[Any, Verdict]:
     try:
         kernel, verdict = checked(answer, _SQUARE, "float16")
     except CheckFailed as error:
@@ -159,6 +166,7 @@ def _square(answer: Any) -> None:
     demand(total.mma == 1024, f"{total.mma} mma for 128 x 128 x 128 of C and k; 1024 are enough.", "many-mma")
     demand_parts(verdict.events, Copy, "copies")
     for_every_count(kernel, verdict, _SQUARE, _demand_next_k_tile, "float16")
+    return kernel, verdict
 
 
 def _demand_next_k_tile(warps: Warps, k_tiles: int) -> None:

@@ -10,12 +10,13 @@ A room lesson_0N.py, or lesson_0N_part.py where a lesson has several, holds thos
     GAPS            exercises whose solution is the skeleton with its gaps filled
     WRONG_ANSWERS   {exercise: [(what is wrong, [(text of the solution, new text)], words of the verdict)]}
     RIGHT_ANSWERS   {exercise: [(how it is written, [(text of the solution, new text)])]}
+    REMARKED        {exercise: [as WRONG_ANSWERS, of right answers: words that stand behind "passed"]}
     SOLVED          {exercise: function(skeleton answer, solution's text, changes) -> answer}, where the answer is not
                     just the kernel in the solution's text
 
 A room deeper_0N_subject.py holds the same of a notebook in notebooks/deeper/; one without kernels and exercises needs
 no room.
-A room bank_0N.py holds the last four for the exercises in notebooks/exercises/. Where changes fill lines, a table is a
+A room bank_0N.py holds the last five for the exercises in notebooks/exercises/. Where changes fill lines, a table is a
 text, in the form that tables.py reads, mostly in a file beside its room: lesson_0N.wrong.txt, lesson_0N.right.txt.
 """
 
@@ -102,7 +103,7 @@ def _rooms(kind: str) -> list:
 
 def _with_all_tables(room):
     """The room; a table that it does not have is empty in it."""
-    for table in ("OTHERS", "WRONG", "WRONG_ANSWERS", "RIGHT_ANSWERS", "SOLVED"):
+    for table in ("OTHERS", "WRONG", "WRONG_ANSWERS", "RIGHT_ANSWERS", "REMARKED", "SOLVED"):
         vars(room).setdefault(table, {})
     vars(room).setdefault("GAPS", [])
     return room

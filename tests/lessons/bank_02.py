@@ -17,5 +17,14 @@ WHOLE = "            if (piece > 0) {\n" + BEFORE + "                " + SAY_FUL
 LAST = "        wait_all();\n        named_arrive<64>(FULL + (pieces - 1) % SLOTS);\n"
 
 GAPS = ["02.12"]
+REMARKED = {
+    "02.13": [
+        (
+            "the consumers wait too",
+            [("named_arrive<96>(EMPTY)", "named_sync<96>(EMPTY)")],
+            "barrier 2 both sides wait",
+        ),
+    ],
+}
 RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())
 SOLVED = {"02.11": solved_numbers, "02.13": solved_numbers}

@@ -154,6 +154,21 @@ RIGHT_ANSWERS = {
              "*(float4*)&Bs[slot][i / TN][i % TN] = *(const float4*)&B[i % TN + k * N];")]),
     ],
 }  # fmt: skip
+CAN_GO = "can go: all is right without it"
+TWICE = "        __syncthreads();\n        __syncthreads();\n"
+REMARKED = {
+    "02.1": [
+        ("a barrier at the top too", [(COPY, "        __syncthreads();\n" + COPY)], CAN_GO),
+        ("four barriers", [(PIECE_READ, TWICE), (COPY, COPY + "        __syncthreads(); // ready\n")], CAN_GO),
+    ],
+    "02.2": [
+        ("two at the end", [(PIECE_READ, TWICE)], "one of the barriers in lines 35 and 36 can go"),
+        ("another one before the store", [(STORES, "        __syncthreads();\n" + STORES)], CAN_GO),
+    ],
+    "02.3": [
+        ("the consumers meet as well", [(SAY_EMPTY, "        named_sync<64>(9);\n" + SAY_EMPTY)], CAN_GO),
+    ],
+}  # fmt: skip
 FRAGMENTS = "load_fragments(a, b, As[slot][k], Bs[slot][k], m, n);"
 FROM_GLOBAL = """for (int i = 0; i < 8; ++i) {
                 a[i] = A[m + i % 4 + i / 4 * 32 + (k_tile * TK + k) * M];
@@ -209,6 +224,9 @@ WRONG_ANSWERS = {
         ("two buffers", [
             ("tile[1024]; ", "tile[2048]; "), ("&tile[4 * t]", "&tile[piece % 2 * 1024 + 4 * t]"),
             ("tile[1023 - i]", "tile[piece % 2 * 1024 + 1023 - i]"), (PIECE_READ, "")], "leave the tile as it is"),
+        ("one warp writes all", [
+            ("for (int i = t; i < 1024; i += 256)", "for (int i = t; i < 1024 && t < 32; i += 32)")],
+         "and all write"),
         ("a barrier behind each float", [
             ("            out[1024 * piece + i] = tile[1023 - i];",
              "        { out[1024 * piece + i] = tile[1023 - i]; __syncthreads(); }")],
@@ -222,14 +240,14 @@ WRONG_ANSWERS = {
         ("no end", [("k_tile + 1 < K / TK)", "true)")], "has no next one"),
         ("columns of M floats in B", [("(k_tile + 1) * TK * N", "(k_tile + 1) * TK * M")], "one of B has N"),
         ("columns of N floats in A", [("(k_tile + 1) * TK * M", "(k_tile + 1) * TK * N")], "column of A has M"),
-        ("this k-tile again", [("(k_tile + 1) * TK", "k_tile * TK")], "in which turn is it multiplied"),
+        ("this k-tile again", [("(k_tile + 1) * TK", "k_tile * TK")], "which k-tile must that be"),
         ("k-tile 0 never loaded", [(" = *(const float4*)A;", " = {};"), (" = *(const float4*)B;", " = {};")],
          "in which turn is it multiplied"),
         ("stores before the math", [(MULTIPLY, STORES + MULTIPLY)], "between the stores"),
         ("B not stored", [("        *(float4*)&Bs[j][i] = next_b;\n", "")], "must have been loaded"),
         ("row before column", [("&As[j][i]", "&As[i][j]"), ("&Bs[j][i]", "&Bs[i][j]")], "the column comes first"),
         ("the next one is another variable", [("            next_a =", "            float4 next_a ="),
-         ("            next_b =", "            float4 next_b =")], "in which turn is it multiplied"),
+         ("            next_b =", "            float4 next_b =")], "does it get there"),
         ("A and B exchanged", [
             ("&As[j][i] = next_a", "&As[j][i] = next_b"), ("&Bs[j][i] = next_b", "&Bs[j][i] = next_a")],
          "to which tile"),
@@ -263,6 +281,10 @@ WRONG_ANSWERS = {
              "            next_a = *(const float4*)(A + (k_tile + 1) * TK * M);\n"
              "            next_b = *(const float4*)(B + (k_tile + 1) * TK * N);\n        }\n")],
          "whose value nobody touches"),
+        ("loads behind the math, with an idle FMA after them", [
+            (AHEAD_ONCE, ""), (MULTIPLY, MULTIPLY + AHEAD_ONCE + "        float zero = 0.0f * As[0][0];\n"
+             "        for (int c = 0; c < 4; ++c) acc[c][0] = fmaf(zero, zero, acc[c][0]);\n")],
+         "before the next k-tile is asked for"),
         ("endless loop", [("++k_tile", "k_tile += 0")], "a loop does not end"),
     ],
     "02.3": [
@@ -302,6 +324,9 @@ WRONG_ANSWERS = {
          "of the slot that it is about to fill"),
         ("the producer waits at full too", [(SAY_FULL, SAY_FULL.replace("arrive", "sync"))], "only arrives and goes"),
         ("the consumers wait at empty too", [(SAY_EMPTY, SAY_EMPTY.replace("arrive", "sync"))], "only arrives and"),
+        ("everybody waits everywhere", [
+            (SAY_FULL, SAY_FULL.replace("arrive", "sync")), (SAY_EMPTY, SAY_EMPTY.replace("arrive", "sync"))],
+         "only arrives and goes"),
         ("fills only a slot that has been asked for", [
             (WAIT_FOR_EMPTY, "        if (k_tile >= 1)\n"
              "            named_sync<THREADS>(EMPTY + (k_tile - 1) % SLOTS);\n"),

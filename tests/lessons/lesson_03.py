@@ -107,4 +107,18 @@ LOOP = PROLOGUE + HEAD_OF_LOOP + WAIT_AND_BARRIER + ISSUE_NEXT + MULTIPLY + "   
 OTHER_BUFFER = "    write = 1 - write;                                // the loop writes the other buffer\n"
 COPY_B = "        copy_tile<THREADS>(Bs[write], B + k_tile * TK * N, N);\n"
 
+CAN_GO = "can go: all is right without it"
+REMARKED = {
+    "03.2": [
+        ("one more behind the math", [(MULTIPLY, MULTIPLY + "        __syncthreads();\n")], CAN_GO),
+        ("waits before the loop too", [(PROLOGUE, PROLOGUE + "    wait_all(); __syncthreads();\n")], CAN_GO),
+    ],
+    "03.3": [
+        (
+            "one more at the end",
+            [("        write = 1 - write;\n", "        write = 1 - write; __syncthreads();\n")],
+            CAN_GO,
+        )
+    ],
+}
 RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())

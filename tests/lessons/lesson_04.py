@@ -107,4 +107,15 @@ END_OF_MATH = """            multiply(sum, a, b);
         }
 """
 GAPS = ["04.1", "04.2", "04.4"]
+CAN_GO = "can go: all is right without it"
+REMARKED = {
+    "04.5": [
+        (
+            "one in each k-step",
+            [(END_OF_MATH, END_OF_MATH.replace(" b);\n", " b); __syncthreads();\n"))],
+            CAN_GO,
+        ),
+        ("two in a turn", [(MEET, MEET + "        __syncthreads();\n")], CAN_GO),
+    ],
+}
 RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())

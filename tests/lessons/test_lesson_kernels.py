@@ -309,7 +309,9 @@ def test_solution_passes(name):
     with blame.noted() as shown_in_a_page:
         verdict = check_exercise(name, solved(name))
     assert verdict.ok, verdict
-    assert "prove" not in verdict.text  # a few launches are no proof
+    assert verdict.text.endswith(
+        "right: the check finds no mistake in it."
+    )  # it is no proof, and needs no remark
     assert blame.bad(shown_in_a_page) == [], "hazards of the check's own altered kernels"
 
 
@@ -332,6 +334,23 @@ def test_a_right_answer_written_differently_passes(name, changes):
     """With the solution itself, two right answers of every fourth exercise; in `make long` all of each."""
     verdict = verdict_of(name, solved(name, changes))
     assert verdict.ok, verdict
+
+
+REMARKED = [
+    pytest.param(name, changes, words, id=f"{name}-{label}")
+    for room in ROOMS
+    for name, answers in room.REMARKED.items()
+    for label, changes, words in answers
+]
+
+
+@pytest.mark.parametrize(("name", "changes", "words"), REMARKED)
+def test_of_a_right_answer_it_is_told_what_can_go(name, changes, words):
+    verdict = check_exercise(name, solved(name, changes))
+    assert verdict.ok and words in verdict.text, verdict
+    if line := re.search(r"the barrier in line (\d+)", verdict.text):
+        source = solved(name, changes).code.splitlines()
+        assert re.search("__syncthreads|named_sync", source[int(line[1]) - 1])
 
 
 @pytest.mark.parametrize("name", [name for room in ROOMS for name in room.GAPS])
