@@ -57,12 +57,12 @@ def turn(in_turn: Timeline) -> style.Drawing:
     axes.set(xlim=(-0.13 * end, 1.01 * end), ylim=(3.95, -0.75), yticks=[], xlabel="cycles")
     axes.set_xticks([tick for tick in range(0, round(end) + 1, 1000)])
     axes.spines["left"].set_visible(False)
-    axes.set_title(f"A block alone on an SM, {in_turn.origin}")
+    axes.set_title(f"A block alone on an SM. Above: {in_turn.origin}.\nBelow: computed from it")
     return figure, (
         f"In turn, {in_turn.origin}: for {load:,} of {whole:,} cycles a k-tile is loaded and nobody multiplies, then "
-        f"{math:,} cycles of math, {TURNS} times over. Below, the next one on its way: each load but the first runs "
-        f"behind the math before it, and the math has no gap: {here}, {far}. Three questions, at the end of load 0, "
-        f"along load 1 and at the begin of load 2: {'; '.join(QUESTIONS)}"
+        f"{math:,} cycles of math, {TURNS} times over. Below, computed from it, the next one on its way: each load but "
+        f"the first runs behind the math before it, and the math has no gap: {here}, {far}. Three questions, at the "
+        f"end of load 0, along load 1 and at the begin of load 2: {'; '.join(QUESTIONS)}"
     )
 
 
