@@ -17,6 +17,7 @@ from ptxsim import Report
 from ptxsim.observe.events import Copy, Event, Load, Work
 
 from .common import (
+    Warps,
     checked_gemm,
     demand,
     demand_kernel,
@@ -30,6 +31,7 @@ from .common import (
 )
 from .lesson_03 import demand_overlap, math_without_a_copy
 from .loads import touched_before_math
+from .needless import needless_barrier
 from .untried import Untried
 
 NOTEBOOK = "exercises/03_double_buffer"
@@ -61,8 +63,9 @@ def _is_right(args: tuple) -> bool:
     return np.array_equal(args[2], args[0] @ args[1].T)
 
 
-def _demand_ahead(kernel: Any, few: Sequence[tuple[int, int, int]] = FEW) -> None:
-    """A kernel that is right for many k-tiles and for these few, and has a copy on its way during the math."""
+def _demand_ahead(kernel: Any, few: Sequence[tuple[int, int, int]] = FEW) -> Warps:
+    """What the warps do with MANY k-tiles in a kernel that is right for them and for these few, and has a copy on its
+    way during the math."""
     demand_kernel(kernel)
     # By itself: blocks that go on while others have ended take twice the time.
     if (many := _events_if_right(kernel, [LONG])) and (two := _events_if_right(kernel, few[::-1])):
@@ -74,6 +77,7 @@ def _demand_ahead(kernel: Any, few: Sequence[tuple[int, int, int]] = FEW) -> Non
     else:
         *_, two, many = (_right_product(kernel, shape).events for shape in (ONE_BLOCK, *few, LONG))
     for_each_count({MANY: many, 2: two}, partial(demand_overlap, launch=SMALL, part=0.5))
+    return many
 
 
 def _right_product(kernel: Any, shape: tuple[int, int, int]) -> Report:
@@ -124,12 +128,16 @@ def _reported() -> tuple[int, int]:
     return first.call_line or 0, int(read)
 
 
-def _early(answer: Any) -> None:
+def _early(answer: Any) -> str | None:
     kernel, writer, reader = kernel_and_numbers(answer, "the line of the writer", "the line of the reader")
     writes, reads = _reported()
     demand(writer == writes, f"the thread that writes does not come from line {writer}.", "other-writer")
     demand(reader == reads, f"the thread that reads does not come from line {reader}.", "other-reader")
-    _demand_ahead(kernel)
+    return needless_barrier(kernel, _demand_ahead(kernel), MANY, _demand_ahead)
+
+
+def _in_time(kernel: Any) -> str | None:
+    return needless_barrier(kernel, _demand_ahead(kernel), MANY + 1, _demand_ahead)
 
 
 # --------------------------------------------------------------------------- 03.15: sums of rows
@@ -222,7 +230,7 @@ def _demand_next_piece(all_events: list[list[Event]], pieces: int, piece: int) -
 EXERCISES = {
     "03.11": _four_orders,
     "03.12": _wide_fragments,
-    "03.13": _demand_ahead,
+    "03.13": _in_time,
     "03.14": _early,
     "03.15": _row_sums,
 }

@@ -241,8 +241,13 @@ def _fragments(kernel: Any, k_tiles: int) -> tuple[bool, list[int]]:
     return old, late
 
 
-def _fragments_ahead(answer: Any) -> None:
+def _fragments_ahead(answer: Any) -> str | None:
     """As before, and each k-block's fragments are loaded before the math of the k-block before it."""
+    kernel, verdict = _loaded_ahead(answer)
+    return needless_barrier(kernel, verdict.events, MOST + 1, _loaded_ahead)
+
+
+def _loaded_ahead(answer: Any) -> tuple[Any, Verdict]:
     kernel = answer[0] if isinstance(answer, tuple) else answer
     try:
         verdict = _checked(answer)[1]
@@ -263,6 +268,7 @@ def _fragments_ahead(answer: Any) -> None:
         "no-fragments-ahead",
     )
     for_every_count(kernel, verdict, SMALL, partial(demand_overlap, launch=SMALL, part=0.5))
+    return kernel, verdict
 
 
 def _unfinished(error: CheckFailed) -> bool:

@@ -33,5 +33,14 @@ TURNS = f"""    issue(0);
 {MEET}{NEXT}{ADD}    }}
 """
 
+REMARKED = {
+    "03.14": [
+        (
+            "one more behind the math",
+            [(MULTIPLY, MULTIPLY + "        __syncthreads();\n")],
+            "in line 32 can go",
+        )
+    ],
+}
 RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())
 SOLVED = {"03.11": solved_numbers, "03.14": solved_numbers, "03.15": solved_numbers}

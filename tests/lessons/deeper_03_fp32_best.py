@@ -31,4 +31,7 @@ LOAD_NEXT = (
 ISSUE_EARLY = "            if (k == 0 && k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);\n"
 BLOCKS = COMPLETE + LOAD_NEXT + ISSUE_EARLY + "            multiply(k);\n"
 
+REMARKED = {
+    "03.4": [("a barrier in each k-block", [(BLOCKS, BLOCKS + "            __syncthreads();\n")], "can go")],
+}
 RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())
