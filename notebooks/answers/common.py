@@ -206,22 +206,28 @@ def _told(error: CheckFailed) -> str:
     return "".join(str(error).splitlines()[1:2])
 
 
-BARRIER = re.compile(r"__syncthreads\s*\(\s*\)\s*;")
+BARRIER = re.compile(r"(?:\b__syncthreads\s*\(\s*\)|\bnamed_sync\s*<[^;>]*>\s*\([^;()]*\))\s*;")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def without_each_barrier(source: str) -> list[tuple[int, str]]:
+    """(line of a barrier, the source without it), of each that a thread waits at."""
+    code = COMMENT.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), source)
+    return [
+        (code.count("\n", 0, begin) + 1, f"{source[:begin]};{source[end:]}")
+        for begin, end in (barrier.span() for barrier in BARRIER.finditer(code))
+    ]
 
 
 def demand_no_needless_barrier(kernel: Any, right: Callable[[Any], bool], given: int = 0) -> None:
     """Without any one of its barriers a right answer is not right: `right` says it of such a kernel. The last `given`
     of them stood there."""
-    code = COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), kernel.code)
-    barriers = [*BARRIER.finditer(code)]
-    own = barriers[: len(barriers) - given]
-    for barrier in own if len(own) > 1 else ():
-        begin, end = barrier.span()
-        without = cupy_on_numpy.RawKernel(f"{code[:begin]};{code[end:]}", kernel.name, options=kernel.options)
-        line = code.count("\n", 0, begin) + 1
+    without = without_each_barrier(kernel.code)
+    own = without[: len(without) - given]
+    for line, source in own if len(own) > 1 else ():
         text = f"right, but without the barrier in line {line} it is right, too."
-        demand(not right(without), text, "needless-barrier")
+        other = cupy_on_numpy.RawKernel(source, kernel.name, options=kernel.options)
+        demand(not right(other), text, "needless-barrier")
 
 
 def _right_with_one_block(job: Job) -> bool:

@@ -1,16 +1,12 @@
 """What a right answer can do without: a remark behind "passed", which no test takes for a mistake."""
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from course_lib.check.verdict import CheckFailed
 from ptxsim.observe.events import Arrive, Barrier
 
-from .common import Warps
-
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-BARRIER = re.compile(r"(?:\b__syncthreads\s*\(\s*\)|\bnamed_sync\s*<[^;>]*>\s*\([^;()]*\))\s*;")
+from .common import Warps, without_each_barrier
 
 
 def needless_barrier(kernel: Any, warps: Warps, enough: int, check: Callable[[Any], object]) -> str | None:
@@ -19,7 +15,7 @@ def needless_barrier(kernel: Any, warps: Warps, enough: int, check: Callable[[An
     meetings = max(sum(isinstance(event, Barrier | Arrive) for event in mine) for mine in warps)
     if meetings <= enough:
         return None
-    lines = [line for line, source in _without_each(kernel.code) if _is_right(check, kernel, source)]
+    lines = [line for line, source in without_each_barrier(kernel.code) if _is_right(check, kernel, source)]
     if not lines:
         return None
     which = "the barrier" if len(lines) == 1 else "one of the barriers"
@@ -35,13 +31,3 @@ def _is_right(check: Callable[[Any], object], kernel: Any, source: str) -> bool:
     except CheckFailed:
         return False
     return True
-
-
-def _without_each(source: str) -> Iterator[tuple[int, str]]:
-    """(line of a barrier, the source without it), of each."""
-    code = COMMENT.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), source)
-    for barrier in BARRIER.finditer(code):
-        yield (
-            code.count("\n", 0, barrier.start()) + 1,
-            source[: barrier.start()] + ";" + source[barrier.end() :],
-        )
