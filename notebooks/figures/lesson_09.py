@@ -33,13 +33,14 @@ def divided():
         axes.text(28, y + 0.12, compiler, ha="center", fontsize=8.5)
     axes.annotate("", (48, 2.28), (48, 1.72), arrowprops={**arrow, "arrowstyle": "<|-|>"})
     axes.text(49.2, 2.0, "each call of CUDA", va="center", fontsize=7.5)
-    for y, words in ((2.8, "the report"), (1.1, "PASS, or FAIL")):
+    for y, words in ((2.8, "the report, of\nlaunches and calls"), (1.1, "PASS, or FAIL")):
         axes.annotate("", (69, y), (60.4, y), arrowprops=arrow)
         axes.text(69.8, y, words, va="center", fontsize=9)
     axes.set(xlim=(-0.5, 84), ylim=(0, 4.1))
     axes.axis("off")
     return figure, (
         "softmax.cu, divided in two. Its kernels go through nvcc to the simulator, which runs the PTX of each launch "
-        "and gives the report. Its main, its streams and its own check go through nvcc and g++ to a process of this "
-        "machine, which runs them as they are and prints PASS or FAIL. Between the two: each call of CUDA."
+        "and gives the report, of launches and of calls. Its main, its streams and its own check go through nvcc and "
+        "g++ to a process of this machine, which runs them as they are and prints PASS or FAIL. Between the two: each "
+        "call of CUDA."
     )
