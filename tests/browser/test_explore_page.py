@@ -70,7 +70,9 @@ def test_the_mouse_moves_the_picture(show):
     box = page.get_by_role("slider", name="stages").bounding_box()
     page.mouse.move(box["x"] + 9, box["y"] + box["height"] / 2)
     page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] / 4 + 4, box["y"] + box["height"] / 2, steps=4)
+    page.mouse.move(
+        box["x"] + box["width"] / (LIMITS["stages"][1] - 1) + 4, box["y"] + box["height"] / 2, steps=4
+    )
     page.mouse.up()
     assert result(page) == repr(pipeline(969, 1480, 2))
     assert page.locator(".course-explore svg").inner_html() != before
