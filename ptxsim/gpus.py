@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import numpy as np
+
 WARP = 32
 WARPGROUP = 4  # warps that make a wgmma together
 REGISTERS = 65536  # 32-bit registers of an SM
@@ -74,6 +76,22 @@ def refuse(name: str, value: float) -> None:
 
 
 @dataclass(frozen=True)
+class Dram:
+    """What DRAM gives and takes, in TB/s: where all of it is read, written, a third written, and half of it."""
+
+    read: Sourced
+    third: Sourced
+    half: Sourced
+    written: Sourced
+
+    def at(self, written: float) -> float:
+        """TB/s, where so large a part of the bytes is written."""
+        known = (self.read, self.third, self.half, self.written)
+        parts, times = (0.0, 1 / 3, 0.5, 1.0), [1 / each.value for each in known]
+        return 1 / float(np.interp(written, parts, times))
+
+
+@dataclass(frozen=True)
 class Ceilings:
     """What no kernel exceeds. `math`: TFLOP/s and where that comes from, by dtype; `memory`: measured TB/s by level."""
 
@@ -101,6 +119,7 @@ class Gpu:
     driver_name: str = ""
     clock_mhz: int = 0
     rates: Rates | None = None
+    dram: Dram | None = None
     ceilings: Ceilings = Ceilings()
 
 
@@ -125,6 +144,9 @@ class Room:
 
 PORT = Sourced(64, "assumed", "the port of an SM")
 
+H200_DRAM = "tests/golden/dram_nvidia-h200.json: from 128 MiB or 512 to 1024"
+AS_AN_H200 = "its copy, and as much faster as on an H200"
+
 H100 = Gpu(
     name="H100",
     arch="sm_90",
@@ -137,6 +159,12 @@ H100 = Gpu(
     l2=50 << 20,
     driver_name="NVIDIA H100 80GB HBM3",
     clock_mhz=1979,  # M: while a kernel without tensor cores runs
+    dram=Dram(
+        read=Sourced(3.31, "assumed", AS_AN_H200),
+        third=Sourced(3.07, "assumed", AS_AN_H200),
+        half=Sourced(2.85, "measured", "a copy, 2026-11-20"),
+        written=Sourced(3.28, "assumed", AS_AN_H200),
+    ),
     ceilings=Ceilings(
         math={
             "float32": (66.9, "fp32: 132 SMs x 256 FLOP per clock x 1.98 GHz"),
@@ -151,6 +179,12 @@ H200 = replace(
     H100,
     name="H200",
     driver_name="NVIDIA H200",
+    dram=Dram(
+        read=Sourced(4.71, "measured", H200_DRAM),
+        third=Sourced(4.37, "measured", H200_DRAM),
+        half=Sourced(4.06, "measured", H200_DRAM),
+        written=Sourced(4.67, "measured", H200_DRAM),
+    ),
     ceilings=replace(H100.ceilings, memory={"DRAM": 4.8, "L2": 6.84}),  # P: DRAM, H200 data sheet
 )
 

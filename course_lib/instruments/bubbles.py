@@ -22,7 +22,6 @@ from ..check.job import Job
 from ..check.problem import Problem
 from ..measure import model as clock
 from ..measure import records, samples
-from ..measure.by_line import Shares, by_line
 
 LEAST = 0.005
 """Of a kernel's time: lines with less are left out of text and drawing."""
@@ -60,7 +59,7 @@ class Bubbles:
     kernel: ptxsim.Kernel
     title: str
     origin: str
-    lines: Shares
+    lines: ptxsim.Shares
     launch: ptxsim.LaunchCycles | None = None
     note: str = ""
 
@@ -124,9 +123,12 @@ def _summed(several: Iterable[Mapping[str, float]]) -> dict[str, float]:
     return dict(sorted(total.items(), key=lambda one: -one[1]))
 
 
-def bubbles(kernel: Kernel, gemm: Problem, launch: Launch, model: bool = False) -> Bubbles:
+def bubbles(
+    kernel: Kernel, gemm: Problem | ptxsim.LaunchCycles, launch: Launch | None = None, model: bool = False
+) -> Bubbles:
     """Where the time of this launch goes, by source line and reason: sampled now by Nsight Compute on a GPU, recorded
-    or else modelled elsewhere. `model`: modelled, on every machine.
+    or else modelled elsewhere. `model`: modelled, on every machine. Of a kernel that is no matrix product, instead of
+    `gemm` and `launch`: what `ptxsim.launch_cycles` says of it.
 
     A line's time is what a warp spends from its instruction before until it issues one of this line; the mean of all
     warps. "issues" is work, all else is waiting: for the result of shared memory, of copies and so on; for the pipe
@@ -134,6 +136,8 @@ def bubbles(kernel: Kernel, gemm: Problem, launch: Launch, model: bool = False) 
     line which says so. The model raises Untraceable for a kernel whose addresses or branches depend on data, or which
     has an instruction that it does not know.
     """
+    if isinstance(gemm, ptxsim.LaunchCycles):
+        return _of_model(compiled(kernel), gemm, compiled(kernel).name)
     job = Job.given(kernel, gemm, launch)
     if model:
         return _modelled(job)
@@ -166,19 +170,18 @@ def _sampled(job: Job, entry: Mapping, origin: str) -> Bubbles:
 
 
 def _modelled(job: Job) -> Bubbles:
-    one, launch = compiled(job.kernel), clock.by_machine_code(job)
-    index = {each.address: at for at, each in enumerate(launch.instructions)}
-    shares = {
-        (index[address], ptxsim.REASONS[reason]): cycles / launch.cycles
-        for (address, reason), cycles in launch.spent.items()
-    }
+    one = compiled(job.kernel)
+    return _of_model(one, clock.by_machine_code(job), f"{one.name}, {job.gemm}")
+
+
+def _of_model(one: ptxsim.Kernel, launch: ptxsim.LaunchCycles, title: str) -> Bubbles:
     origin = f" ({launch.origin})" if launch.origin else ""
     said = (
         f"modelled on machine code, {launch.gpu.name}{origin} at {launch.clock_mhz:,.0f} MHz: {launch.ms:.3g} ms; "
         f"{launch.resident} block{'s' * (launch.resident != 1)} on an SM, "
         f"{launch.cycles_per_k_tile:,.0f} cycles a k-tile"
     )
-    return Bubbles(one, f"{one.name}, {job.gemm}", said, by_line(launch.instructions, shares), launch)
+    return Bubbles(one, title, said, launch.by_line(), launch)
 
 
 # --------------------------------------------------------------------------- the drawing

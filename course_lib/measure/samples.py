@@ -14,7 +14,7 @@ from cupy_or_sim.simulate import compiled
 
 from ..check.job import Job
 from . import ncu
-from .by_line import Shares, by_line, lines_at
+from .places import lines_at
 
 OPTIONS = ("--csv", "--page", "source", "--section", "SourceCounters", "--cache-control", "none")
 OTHER = "other"
@@ -132,14 +132,14 @@ def shares(rows: Sequence[Row]) -> dict[tuple[int, str], float]:
 
 def entry(job: Job, rows: Sequence[Row], arch: str) -> dict:
     """What a record keeps of a kernel's samples on a GPU architecture, "sm_90": `samples`, their number, and `shares`,
-    {place of a line (`by_line.lines_at`, -1 for none): {reason: share}}. Raises RuntimeError where they are of other
+    {place of a line (`places.lines_at`, -1 for none): {reason: share}}. Raises RuntimeError where they are of other
     machine code than is made here."""
     one = compiled(job.kernel)
     instructions = ptxsim.machine_code(one, arch)
     if [row.opcode for row in rows[: len(instructions)]] != [each.opcode for each in instructions]:
         raise RuntimeError(f"the machine code that ncu saw of {one.name} is not the one that is made here")
     place = {line: at for at, line in lines_at(one.source).items()}
-    lines = by_line(instructions, shares(rows))
+    lines = ptxsim.by_line(instructions, shares(rows))
     return {
         "samples": sum(row.samples for row in rows),
         "shares": {
@@ -149,7 +149,7 @@ def entry(job: Job, rows: Sequence[Row], arch: str) -> dict:
     }
 
 
-def lines_of(entry: Mapping, source: str) -> Shares:
+def lines_of(entry: Mapping, source: str) -> ptxsim.Shares:
     """The shares in a record's entry by line of today's text, 0 for none."""
     line_at = lines_at(source)
     return {line_at.get(int(place), 0): found for place, found in entry["shares"].items()}

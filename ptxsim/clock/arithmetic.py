@@ -219,11 +219,18 @@ def _not(a: Value) -> Value:
     return None if a is None else ~a if isinstance(a, np.ndarray) else not a
 
 
+SHORT_WAYS = {0x1FFFFFF: True, 0x727FFFFF: False}
+"""With what ptxas compares the bits of a float32 of which 1 / x or the root is taken; and the answer, where it is far
+from the ends of float32's range, as it is taken to be: these have a long way, too, as a division has."""
+
+
 def _compare(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
     _, _, a_, b_, *read = decoded.operands
     a, b = warp.get(a_), warp.get(b_)
-    if a is None or b is None:
-        holds: Value = None
+    if a is None and isinstance(b, int) and b in SHORT_WAYS:
+        holds: Value = SHORT_WAYS[b]
+    elif a is None or b is None:
+        holds = None
     else:
         if "U32" not in decoded.modifiers:
             a, b = signed(a), signed(b)

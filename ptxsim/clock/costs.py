@@ -52,6 +52,14 @@ M: tests/golden/loads_beside_math_h100.json."""
 WIDE_ISSUE = 3
 """Cycles for which a sub-core issues nothing else where it issues an IMAD.WIDE; the warp's own stall begins behind
 them. M: beside NOPs (research/clock.md); C: IMAD.WIDE of one warp, FFMA with IMAD.WIDE."""
+BLOCK_START = 500.0
+"""From a block's end to the begin of the next one in its place. M: blocks of one SM, assets' records of waves"""
+START_EVERY = 158.0
+"""From one block's begin to the next one's on the same SM, at least. M: blocks that do nothing, of 32 to 256 threads
+(tests/golden/dram_nvidia-h200.json)."""
+FIRST_WARP, NEXT_WARP = 230.0, 20.0
+"""From the end of a short block to its successor's first warp, and from warp to warp. M: copies with one block on an SM
+take 1,043 cycles and 21 for each warp ("few" of the same file)."""
 READ_WINDOW = 2  # cycles in which an instruction reads its registers. M: FFMA with LOP3; Huerta et al.: 3
 
 

@@ -39,7 +39,7 @@ VARIABLES = {
 LOADS_SHARED = frozenset(["LDS", "LDSM", "ATOMS"])
 STORES_SHARED = frozenset(["STS", "STSM"])
 LOADS_GLOBAL = frozenset(["LDG", "LDL", "LD", "ATOMG"])
-STORES_GLOBAL = frozenset(["STG", "STL", "ST", "RED"])
+STORES_GLOBAL = frozenset(["STG", "STL", "ST", "RED", "REDG"])
 CONTROLS = frozenset(
     [
         "NOP",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
+from math import inf, log
 from typing import Protocol
 
 from ..gpus import SECTOR
@@ -14,6 +15,15 @@ OPEN_ROW, OTHER_ROW, OTHER_ROWS = 277, 460, 5
 """Cycles that a line from DRAM comes later than one from L2, where its row of DRAM is open, and in one of five where it
 is not. M: single lines, 262 to 290 and 440 to 480; `vector_copy`, whose warps load four lines at a time: a third of
 them get theirs 285 cycles later than others of the same lines in L2, nearly all others 490."""
+DRAM_SECTORS = 2
+"""Of what DRAM gives and takes at a time. M: a read of every second sector takes as long as of all, of every fourth
+0.59 times as long ("apart" in tests/golden/dram_nvidia-h200.json)."""
+AHEAD = 8192
+"""Bytes that L2 has taken from an SM and not written to DRAM, while its stores go on. A"""
+IN_USE, MOST_IN_USE = 150.0, 80.0
+"""Cycles that a line waits in DRAM for others, the mean, where all of DRAM would be in use, and the most. A, with
+"few" of tests/golden/dram_nvidia-h200.json in view: copies with little in flight."""
+OTHER_HASH = 2246822519
 HASH = 2654435761  # of a line's number: which rows are open follows no pattern of addresses
 ARRAY = 1 << 35
 """Sectors from one array in global memory to the next."""
@@ -24,7 +34,10 @@ class Rates:
     """What the SMs share, for one of them: bytes a cycle from L2 and to it while all SMs ask, and from L2 in a `burst`
     of so many bytes, which others do not have at the same time. `dram`: L2 cannot keep what is read. The lines of
     arrays `of_few` come from there (the sectors of array n begin at n * ARRAY), and of so many blocks that go `in_step`
-    one waits for them, another one at each k-tile; the others find them in L2. `costs` are of an SM's own units."""
+    one waits for them, another one at each k-tile; the others find them in L2. `in_turn`: L2 takes an
+    SM's stores in the time in which it would give it something. `dram_bytes`: bytes a cycle that are the SM's share of
+    DRAM, of which an array's sectors take their part that is `new` to the launch. `costs` are of an SM's
+    own units."""
 
     l2_bytes: float = OF_AN_H100.l2_bytes
     l2_alone: float = OF_AN_H100.l2_alone
@@ -34,11 +47,15 @@ class Rates:
     dram: bool = False
     of_few: frozenset[int] = frozenset()
     in_step: int = 1
+    in_turn: bool = False
+    dram_bytes: float = inf
+    new: Mapping[int, float] = field(default_factory=dict)
     costs: Costs = OF_AN_H100
 
     def where_slower(self, part: float) -> Rates:
         """Where the SM's clock is `part` of the one at which they were measured, and L2's is the same."""
-        faster = {name: getattr(self, name) / part for name in ("l2_bytes", "l2_alone", "store_bytes")}
+        names = "l2_bytes", "l2_alone", "store_bytes", "dram_bytes"
+        faster = {name: getattr(self, name) / part for name in names}
         return replace(self, **faster)
 
 
@@ -65,7 +82,11 @@ class Memory:
         self.dram, self.of_few, self.in_step = rates.dram, rates.of_few, rates.in_step
         self.wavefront, self.l1_latency = rates.costs.wavefront, rates.costs.l1_latency
         self.l2_latency, self.copy_latency = rates.costs.l2_latency, rates.costs.copy_latency
-        self.port = self.tags = self.l2 = self.share = self.stores = 0.0  # when each is free
+        self.in_turn = rates.in_turn
+        self.dram_unit, self.new = DRAM_SECTORS * SECTOR / rates.dram_bytes, rates.new
+        self.used = 0.0  # cycles of DRAM
+        self.brought: set[int] = set()  # units of DRAM
+        self.port = self.tags = self.l2 = self.share = self.stores = self.of_dram = 0.0  # when each is free
         self.fills: list[tuple[float, float]] = []  # what will come through the port: when, wavefronts
         self.cached: dict[int, float] = {}  # sectors in L1, and when they are there
         self.fetched: dict[int, float] = {}  # lines from DRAM
@@ -97,10 +118,16 @@ class Memory:
     def to_l2(self, time: float, size: float) -> float:
         """When so many bytes are on their way: as fast as L2 takes them, but for what a buffer holds."""
         self.stores = max(self.stores, time) + self.byte * size
-        return self.stores - self.byte * STORE_BUFFER
+        last = self.stores
+        if self.in_turn:
+            self.share = max(self.share, time - self.burst) + self.byte * size
+            last = max(last, self.share)
+        return last - self.byte * STORE_BUFFER
 
     def in_l2(self, sector: int, warp: Asker, time: float) -> float:
         """When its line comes, which would come at this time if L2 had it. Where a line has come once, it has."""
+        if self.new:
+            time = self.through_dram((sector,), warp, time)
         if sector // ARRAY not in self.of_few:
             return time
         line = (sector + warp.salt) // SECTORS
@@ -109,8 +136,32 @@ class Memory:
             late = 0
             if warp.turn % self.in_step == 0:
                 late = OPEN_ROW if (line * HASH >> 15 & 0xFFFF) % OTHER_ROWS else OTHER_ROW
+                if self.used:
+                    late += self.behind_others(line, time)
             there = self.fetched[line] = time + late
         return max(time, there)
+
+    def behind_others(self, line: int, time: float) -> float:
+        """Cycles that a line waits in DRAM for others' lines: few of them long, the more DRAM is used the longer."""
+        mean = min(IN_USE * self.used / time, MOST_IN_USE)
+        mixed = (line ^ line >> 38) * OTHER_HASH >> 11 & 0xFFFF
+        return -log((mixed + 0.5) / 65536) * mean
+
+    def through_dram(self, sectors: Iterable[int], warp: Asker, time: float) -> float:
+        """When DRAM is through with the units of these sectors that it has not been asked for yet, and what came
+        before, as far as the SM's share of it goes."""
+        for sector in sectors:
+            unit = (sector + warp.salt) // DRAM_SECTORS
+            if unit not in self.brought:
+                self.brought.add(unit)
+                cycles = self.new.get(sector // ARRAY, 0.0) * self.dram_unit
+                self.of_dram = max(self.of_dram, time) + cycles
+                self.used += cycles
+        return max(self.of_dram, time)
+
+    def to_dram(self, sectors: Iterable[int], warp: Asker, time: float) -> float:
+        """When a store of these sectors is on its way: as fast as DRAM takes them, but for what L2 holds."""
+        return self.through_dram(sectors, warp, time) - self.dram_unit * AHEAD / (DRAM_SECTORS * SECTOR)
 
     def loaded(self, sectors: Iterable[int], warp: Asker, asked: float, past_l1: bool) -> float:
         """When the last of these sectors is in L1, if they are looked up at this time."""

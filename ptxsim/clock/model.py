@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from math import prod
+from math import ceil, prod
+from typing import Any
 
 import numpy as np
 
@@ -20,19 +21,19 @@ from ..front.kernel import Kernel, literals, machine_code
 from ..front.occupancy import launch_resources
 from ..gpus import H100, SECTOR, Gpu
 from .accesses import Access
+from .by_line import Shares, by_line
 from .core import Op
-from .costs import Costs
+from .costs import BLOCK_START, Costs
+from .footprint import Footprint, footprint
 from .instructions import ops_of
 from .measured import costs_of, gpu_of
 from .memory import ARRAY, Rates
 from .operations import Arithmetic, Await, Branch, Passing
+from .reasons import REASONS
 from .registers import Triple
 from .sm import Played, Spent, Stream, run
 from .walk import Step, constants_of, parameters_at, walk_block
 
-BLOCK_START = (
-    500.0  # cycles from a block's end to the next one's begin. M: blocks of one SM, assets' records of waves
-)
 CLOCK_MHZ, TENSOR_MHZ, WGMMA_MHZ = 1980, 1770, 1600
 """M: the SM's clock while kernels run on an H100 in bursts; tensor cores take so much power that it falls. Of others
 only the highest clock is known. L2 has a clock of its own."""
@@ -46,10 +47,15 @@ APART = 16
 them waits for DRAM. With fewer they go in step, and one of them waits. M: of 4 waves the two of `one_buffer` are at
 most 7 % of a block's time apart and the eight of `plain_tile` 3 %, of 62 those of `vector_copy` half of it. A: the
 number (those of `register_tile`, with 8, are apart, too), and that they take turns in waiting, with lessons in view."""
+KEPT = 0.85
+"""Of L2, what it keeps for the next launch on the same arrays. M: of an H200's 50 MiB 40 and not 48
+(tests/golden/dram_nvidia-h200.json)."""
 FEW, MORE = 4, 12
 """K-tiles of the two walks: 4, and 12 more, which come out even for rings of 2, 3 and 4."""
 MOST_OPS = 300_000
 """Instructions of one play; where 12 more k-tiles are more than that, 4 have to do."""
+MOST_WAVES, LEAST_WAVES = 8, 3
+"""Of blocks that are played whole, one after the other: so many, but no fewer, however long they are."""
 LEAST_OPS = 400
 """Of a warp: where 16 k-tiles are fewer, there are more of them."""
 
@@ -74,6 +80,16 @@ class LaunchCycles:
     instructions: tuple[SassInstruction, ...] = field(repr=False)
     blocks: np.ndarray = field(repr=False, compare=False)
     origin: str = ""
+
+    def by_line(self) -> Shares:
+        """Of each source line (0: what has none), by reason, the share of the time; all shares sum to 1. A wait for
+        copies or at a barrier is that of the line which says so."""
+        index = {each.address: at for at, each in enumerate(self.instructions)}
+        shares = {
+            (index[address], REASONS[reason]): cycles / self.cycles
+            for (address, reason), cycles in self.spent.items()
+        }
+        return by_line(self.instructions, shares)
 
     def __str__(self) -> str:
         origin = f" ({self.origin})" if self.origin else ""
@@ -107,6 +123,7 @@ def setting(
     gpu: str | Gpu,
     operands: int,
     tiles: int,
+    k_tiles: int = 1,
 ) -> Setting:
     """The arguments are those of `launch_cycles`."""
     target = gpu_of(gpu)
@@ -129,6 +146,7 @@ def setting(
         l1_sectors=max(target.shared + BESIDE_SHARED - shared, LEAST_L1) // SECTOR,
         costs=costs,
     ).where_slower(mhz / costs.clock_mhz)
+    tall = triple(grid)
 
     def steps(args: Sequence, size: Sequence[int], at: Triple = (0, 0, 0)) -> list[list[Step]]:
         of_kernel = parameters(kernel, args, target.arch)
@@ -141,11 +159,36 @@ def setting(
         known: dict[tuple, Op] = {}
         return [ops_of(of_warp, known, costs) for of_warp in steps(args, size)]
 
-    if rates.dram:
-        beside = _beside(triple(grid), target.sms)
+    if not operands and tiles == 1:
+        rates = replace(rates, **_from_dram(_touched(steps, args_at, tall, k_tiles), target, mhz))
+    elif rates.dram:
+        beside = _beside(tall, target.sms)
         both = (steps(args_at(1), grid, at) for at in ((0, 0, 0), beside))
         rates = replace(rates, of_few=arrays_of_few(*both))
     return Setting(target, instructions, mhz, of_an_sm, resident, rates, walked)
+
+
+def _touched(
+    steps: Callable[..., list[list[Step]]], args_at: Callable[..., Sequence], grid: Triple, k_tiles: int
+) -> Footprint:
+    """Of a launch: one with a few k-tiles, and as much more as a further one touches."""
+
+    def of(n: int) -> Footprint:
+        return footprint(lambda at: steps(args_at(n), grid, at), grid)
+
+    if k_tiles <= 2:
+        return of(k_tiles)
+    return of(1).grown(of(2), k_tiles - 1)
+
+
+def _from_dram(touched: Footprint, gpu: Gpu, mhz: int) -> dict[str, Any]:
+    """Of rates: what comes from DRAM and goes to it, where L2 cannot keep what is touched until the next launch."""
+    if gpu.dram is None or touched.size <= KEPT * gpu.l2:
+        return {"dram": False, "in_turn": True}
+    both = touched.bytes_read + touched.bytes_written
+    share = gpu.dram.at(touched.bytes_written / both) * 1e6 / mhz / gpu.sms
+    few = frozenset(array for array, part in touched.new.items() if 2 * part > 1 and array in touched.read)
+    return {"dram": True, "in_turn": True, "dram_bytes": share, "new": touched.new, "of_few": few}
 
 
 def _beside(grid: Triple, sms: int) -> Triple:
@@ -174,28 +217,38 @@ def launch_cycles(
     kernel: Kernel,
     grid: Sequence[int],
     block: Sequence[int],
-    args_at: Callable[..., Sequence],
-    k_tiles: int,
+    args_at: Sequence | Callable[..., Sequence],
+    k_tiles: int = 1,
     shared_mem: int = 0,
     gpu: str | Gpu = "H100",
     operands: int = 0,
     tiles: int = 1,
 ) -> LaunchCycles:
-    """Model a launch of `grid` blocks. `args_at(n)`: the arguments of the whole launch with n k-tiles; an argument
-    that is no number may be anything, since no data are looked at. `gpu`: a name, or one made of a driver's limits; its
-    numbers are those that `make calibrate` measured there (measured.py). `operands`: bytes that all blocks together
-    read. `tiles` of C that a block makes one after the other (the most that one makes); if several, `args_at(n, t)`
-    gives the arguments of a launch of a single block (of a single cluster) that makes t of them.
+    """Model a launch of `grid` blocks, one of many on the same arrays. `args_at`: its arguments; of a kernel with a
+    main loop a function, whose `args_at(n)` are those of the whole launch with n k-tiles (turns of the loop). An
+    argument that is no number may be anything, since no data are looked at. `gpu`: a name, or one made of a driver's
+    limits; its numbers are those that `make calibrate` measured there (measured.py). `operands`: of a matrix product
+    the bytes that all blocks together read; without it walks find what the launch touches of each array (footprint.py),
+    and DRAM's rate bounds it. `tiles` of C that a block makes one after the other (the most that one makes); if
+    several, `args_at(n, t)` gives the arguments of a launch of a single block (of a single cluster) that makes t of
+    them.
 
     Raises Untraceable where the kernel's branches or addresses depend on data, CompileError where the GPU has not its
     instructions, and ValueError where no block fits or the GPU's numbers are missing or broken.
     """
-    one = setting(kernel, grid, block, args_at, shared_mem, gpu, operands, tiles)
+    arguments = args_at if callable(args_at) else lambda _: args_at
+    one = setting(kernel, grid, block, arguments, shared_mem, gpu, operands, tiles, k_tiles)
     target, mhz, rates, walked = one.gpu, one.clock_mhz, one.rates, one.walked
     of_an_sm, resident = one.of_an_sm, one.resident
     work = works(walked, k_tiles, resident)
     paces = {
-        together: pace(work, together, rates, STEADY_TURNS if together == resident else TAIL_TURNS)
+        together: pace(
+            work,
+            together,
+            rates,
+            STEADY_TURNS if together == resident else TAIL_TURNS,
+            ceil(of_an_sm / together),
+        )
         for together in _counts(resident, of_an_sm)
     }
     blocks = _on_all_sms(paces, prod(grid), target.sms, resident, k_tiles)
@@ -372,9 +425,12 @@ LEAST_ISSUES = 20_000
 """but not fewer instructions than these."""
 
 
-def pace(work: Work, together: int, shared: Rates, turns: int) -> Pace:
-    """Play `together` blocks: to their end, with few k-tiles, and the main loop of the longer walk without one."""
+def pace(work: Work, together: int, shared: Rates, turns: int, waves: int = 1) -> Pace:
+    """Play `together` blocks: to their end, with few k-tiles, and the main loop of the longer walk without one. Blocks
+    that are played whole follow each other: in the `waves` that there are, or fewer."""
     few, warps = work.few, len(work.whole)
+    if not work.longer and waves > 1:
+        return _of_waves(work, together, shared, waves)
     whole = run([Stream(ops, number) for number in range(together) for ops in work.whole], shared)
     if not work.longer:
         rates = [few / max(whole.ends[at : at + warps]) for at in range(0, together * warps, warps)]
@@ -392,6 +448,23 @@ def pace(work: Work, together: int, shared: Rates, turns: int) -> Pace:
     extra = max(whole.end * sum(rates) / together - few, 0.0)
     besides = {key: whole.spent.get(key, 0.0) - few * spent.get(key, 0.0) for key in {*whole.spent, *spent}}
     return Pace(rates, extra, spent, besides)
+
+
+def _of_waves(work: Work, together: int, shared: Rates, waves: int) -> Pace:
+    """Blocks that are played whole, and others behind them."""
+    of_a_wave = together * sum(map(len, work.whole))
+    played_waves = min(waves, MOST_WAVES, max(MOST_OPS // of_a_wave, LEAST_WAVES))
+    follow = played_waves - 1
+    streams = [Stream(ops, number, follow=follow) for number in range(together) for ops in work.whole]
+    played = run(streams, shared)
+    ends = sorted(end for _, end in played.blocks)
+    if played_waves == waves:
+        of_a_block = ends[-1] / waves
+    else:
+        of_a_block = (ends[-1] - ends[together - 1]) / follow
+    rate = work.few / max(of_a_block - BLOCK_START, 1.0)
+    spent = {key: cycles / played_waves for key, cycles in played.spent.items()}
+    return Pace([rate] * together, 0.0, {}, spent)
 
 
 def further(

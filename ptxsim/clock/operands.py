@@ -127,7 +127,7 @@ def _operand_width(name: str, modifiers: frozenset[str], place: int, width: int)
         return 2 if place == 2 else 1
     if name in ("DFMA", "DADD", "DMUL"):
         return 2
-    return width if name in ("STG", "STS", "STL", "ST", "STSM", "RED", "ATOMS", "ATOMG") else 1
+    return width if name in ("STG", "STS", "STL", "ST", "STSM", "RED", "REDG", "ATOMS", "ATOMG") else 1
 
 
 def _width(name: str, modifiers: frozenset[str]) -> int:
@@ -146,11 +146,11 @@ def _written(name: str, modifiers: frozenset[str], width: int) -> int:
     return width if name in ("LDG", "LDS", "LDL", "LD", "LDSM", "LDC", "ULDC", "ATOMS", "ATOMG") else 1
 
 
-STORES = frozenset(("STG", "STS", "STL", "ST", "STSM", "RED", "EXIT", "BRA", "BAR", "LDGSTS", "NOP"))
+STORES = frozenset(("STG", "STS", "STL", "ST", "STSM", "RED", "REDG", "EXIT", "BRA", "BAR", "LDGSTS", "NOP"))
 """Their operands are all sources."""
 
 
-GLOBAL = frozenset(("LDG", "STG", "LD", "ST", "ATOMG", "RED"))
+GLOBAL = frozenset(("LDG", "STG", "LD", "ST", "ATOMG", "RED", "REDG"))
 
 
 def _extended(operand: Operand) -> Operand:

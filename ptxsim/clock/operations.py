@@ -237,6 +237,8 @@ class Store(Queued):
         memory = warp.core.memory
         late = max(memory.through_port(begin, self.wavefronts) - begin - self.interval, 0.0)
         leaves = max(begin + late + self.interval, memory.to_l2(begin, SECTOR * self.written))
+        if memory.new:
+            leaves = max(leaves, memory.to_dram(self.sectors, warp, begin))
         memory.written(self.sectors, warp, leaves)
         warp.core.send(leaves)
         warp.sets(self.read, leaves, FOR_GLOBAL)

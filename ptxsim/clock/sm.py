@@ -18,7 +18,7 @@ from math import inf
 
 from ..gpus import SUB_CORES
 from .core import Block, Op, SubCore, Warp
-from .costs import MEMORY, PRODUCTS_AHEAD
+from .costs import FIRST_WARP, MEMORY, NEXT_WARP, PRODUCTS_AHEAD, START_EVERY
 from .memory import ON_AN_H100, Memory, Rates
 from .reasons import FOR_BANKS, FOR_BARRIER, FOR_PIPE, FOR_QUEUE, FOR_TURN, ISSUES
 from .walk import Untraceable
@@ -30,7 +30,7 @@ class Stream:
 
     `marks`: indices of instructions whose issue time is wanted. `loop`: from where to where it goes round without end,
     as indices; each time with other data in global memory. `k_tiles`: each instruction's; without it one begins at each
-    mark.
+    mark. `follow`: so many further blocks do the same in its place, one after the other.
     """
 
     ops: Sequence[Op]
@@ -38,6 +38,7 @@ class Stream:
     marks: tuple[int, ...] = ()
     loop: tuple[int, int] | None = None
     k_tiles: Sequence[int] = ()
+    follow: int = 0
 
 
 Spent = dict[tuple[int, int], float]
@@ -47,12 +48,13 @@ Spent = dict[tuple[int, int], float]
 @dataclass(frozen=True)
 class Played:
     """`ends[w]`: when warp w ended, in cycles, or the play did; `times[w]`: when it issued its marked instructions;
-    `spent`: what all warps spent their cycles on, from `since` on."""
+    `spent`: what all warps spent their cycles on, from `since` on; `blocks`: begin and end of each that ended."""
 
     ends: list[float]
     times: list[list[float]]
     spent: Spent = field(repr=False)
     since: float = 0.0
+    blocks: list[tuple[float, float]] = field(default_factory=list)
 
     @property
     def end(self) -> float:
@@ -69,24 +71,67 @@ def run(
     return _Sm(streams, rates, shown).run(issues)
 
 
+@dataclass(eq=False)
+class Place:
+    """On the SM, for one block at a time: its warps, each with its sub-core; how many blocks `follow`."""
+
+    warps: list[tuple[int, Stream]]
+    follow: int
+    queued: bool = False
+    left: int = 0  # warps that have not ended
+    begins: float = 0.0
+
+
 class _Sm:
     def __init__(self, streams: Sequence[Stream], rates: Rates, shown: int | None) -> None:
         memory = Memory(rates)
         self.cores = [SubCore(memory, rates.costs.fma_halves) for _ in range(SUB_CORES)]
         self.cores[0].ahead = deque(maxlen=PRODUCTS_AHEAD)
+        self.costs = rates.costs
         self.warps: list[Warp] = []
-        blocks: dict[int, Block] = {}
-        for number, stream in enumerate(streams):
-            block = blocks.setdefault(stream.block, Block(stream.block, rates.costs))
-            core = self.cores[number % SUB_CORES]
+        self.places: dict[int, Place] = {}
+        self.left, self.shown = 0, shown  # warps that are waited for
+        self.started = -inf  # when the last block began
+        self.next = 1 + max((stream.block for stream in streams), default=0)  # block's number
+        self.spent: Spent = {}
+        self.blocks: list[tuple[float, float]] = []
+        for core, stream in enumerate(streams):
+            place = self.places.setdefault(stream.block, Place([], stream.follow, bool(stream.follow)))
+            place.warps.append((core % SUB_CORES, stream))
+        for number, place in self.places.items():
+            self.begin(place, number, 0.0 if not place.follow else max(self.started + START_EVERY, 0.0))
+
+    def begin(self, place: Place, number: int, time: float) -> None:
+        """A block begins in its place."""
+        self.started = place.begins = time
+        block = Block(number, self.costs)
+        for core_number, stream in place.warps:
+            core = self.cores[core_number]
             marks, loop = (*stream.marks, -1), stream.loop or (0, -1)
             warp = Warp(stream.ops, block, core, marks, loop, stream.k_tiles)
+            begins = time + NEXT_WARP * block.size if place.queued else 0.0
+            warp.free = warp.ready = begins
             core.warps.append(warp)
+            core.time = min(core.time, begins)
             self.warps.append(warp)
             block.size += 1
-        self.waits_for = [block for block in blocks.values() if shown in (None, block.number)]
-        self.left = sum(block.size for block in self.waits_for)  # warps
-        self.spent: Spent = {}
+        place.left = block.size
+        block.place = place
+        if self.shown in (None, number):
+            self.left += block.size
+
+    def ended(self, warp: Warp) -> None:
+        """The last warp of a block makes room for the next one."""
+        place = warp.block.place
+        self.left -= self.shown in (None, warp.block.number)
+        place.left -= 1
+        if place.left:
+            return
+        self.blocks.append((place.begins, warp.end))
+        if place.follow:
+            place.follow -= 1
+            self.begin(place, self.next, max(warp.end + FIRST_WARP, self.started + START_EVERY))
+            self.next += 1
 
     def run(self, issues: int) -> Played:
         first, second, third, fourth = self.cores
@@ -116,7 +161,7 @@ class _Sm:
                 key = warp.op.at, FOR_BARRIER
                 self.spent[key] = self.spent.get(key, 0.0) + time - since
         ends = [warp.end or time for warp in self.warps]
-        return Played(ends, [warp.times for warp in self.warps], self.spent, since)
+        return Played(ends, [warp.times for warp in self.warps], self.spent, since, self.blocks)
 
     def issue(self, core: SubCore, warp: Warp) -> None:
         """A warp's next instruction goes."""
@@ -135,7 +180,7 @@ class _Sm:
         warp.free = time + keeps - 1 + op.stall
         op.issue(warp, begin)
         if warp.end:
-            self.left -= warp.block in self.waits_for
+            self.ended(warp)
 
     def account(self, core: SubCore, warp: Warp) -> None:
         """Where the cycles since the warp's last issue went."""

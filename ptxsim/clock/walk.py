@@ -162,8 +162,9 @@ class Warp(Registers):
         kind, number, negated = decoded.guard
         value = (self.predicates if kind == "P" else self.uniform_predicates)[number]
         if value is None:
-            if decoded.name == "EXIT" or decoded.name in BRANCHES:
-                raise Untraceable(f"a branch depends on data, at line {decoded.instruction.line}")
+            if decoded.name == "EXIT" or decoded.name in BRANCHES | MEMORY_NAMES:
+                what = "whether memory is accessed" if decoded.name in MEMORY_NAMES else "a branch"
+                raise Untraceable(f"{what} depends on data, at line {decoded.instruction.line}")
             return None
         if isinstance(value, np.ndarray):
             return active & (~value if negated else value)
@@ -309,7 +310,23 @@ def _with_stores(warps: list[list[Step]]) -> list[list[Step]]:
 
 
 MEMORY_NAMES = frozenset(
-    ["LDS", "LDSM", "STS", "STSM", "LDG", "STG", "LDGSTS", "ATOMS", "LDL", "STL", "ATOMG", "RED", "LD", "ST"]
+    [
+        "LDS",
+        "LDSM",
+        "STS",
+        "STSM",
+        "LDG",
+        "STG",
+        "LDGSTS",
+        "ATOMS",
+        "LDL",
+        "STL",
+        "ATOMG",
+        "RED",
+        "REDG",
+        "LD",
+        "ST",
+    ]
 )
 _KNOWN: dict[tuple, int] = {}
 """Wavefronts by the lanes' addresses relative to their first, on which banks depend modulo 128 bytes."""

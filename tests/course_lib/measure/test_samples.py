@@ -8,7 +8,7 @@ import pytest
 from course_lib import Gemm, lesson_kernel
 from course_lib.check.job import Job
 from course_lib.measure import ncu, samples
-from course_lib.measure.by_line import lines_at
+from course_lib.measure.places import lines_at
 
 CUT = (Path(__file__).parent / "samples_h100.csv").read_text()
 """A few lines each of what ncu printed of three lesson kernels on an H100 80GB HBM3, 2026-11-27."""

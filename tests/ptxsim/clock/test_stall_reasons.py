@@ -9,8 +9,8 @@ import pytest
 from course_lib.check.job import Job
 from course_lib.instruments import bubbles
 from course_lib.measure import records, samples
-from course_lib.measure.by_line import Shares
 from cupy_or_sim.simulate import compiled
+from ptxsim import Shares
 from tests.kernels.timed.lessons import STALLS, sampled
 from tests.sample import one_in
 

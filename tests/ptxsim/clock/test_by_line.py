@@ -1,7 +1,6 @@
-"""Shares by source line: a wait stands at the line that says it, and comments move no record."""
+"""Shares by source line: a wait stands at the line that says it."""
 
-from course_lib.measure.by_line import by_line, lines_at
-from ptxsim import SassInstruction
+from ptxsim import SassInstruction, by_line
 from ptxsim.compiler.disassembly import control_of
 
 CODE = [
@@ -30,13 +29,3 @@ def test_other_reasons_stay_and_a_function_s_are_at_its_call():
     assert lines("issues", 2) == [7]
     assert lines("fixed time", 7) == [12]
     assert by_line(INSTRUCTIONS, {(9, "branch"): 0.1, (7, "branch"): 0.2}) == {12: {"branch": 0.1 + 0.2}}
-
-
-def test_a_comment_moves_a_line_and_not_its_place():
-    before = 'extern "C"\nint a;\n\nint b;  // two\n}'
-    after = 'extern "C"   // of\n// a file\nint a;\nint\tb;\n}'
-    texts = [text.splitlines() for text in (before, after)]
-    one, other = lines_at(before), lines_at(after)
-    assert list(one) == list(other)
-    assert [texts[0][at - 1][:5] for at in one.values()] == ["exter", "int a", "int b", "}"]
-    assert [texts[1][at - 1][:3] for at in other.values()] == ["ext", "int", "int", "}"]

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from cupy_or_sim.keys import canonical
-from ptxsim import SassInstruction
+from ..compiler.disassembly import SassInstruction
 
 Shares = dict[int, dict[str, float]]
 """By line, 0 for what has none, and reason: the share of a warp's time."""
@@ -35,10 +34,3 @@ def _said(instructions: Sequence[SassInstruction], at: int, reason: str) -> int:
         if instructions[before].opcode.startswith(WAITS.get(reason, ()))
     )
     return next(found, at)
-
-
-def lines_at(source: str) -> dict[int, int]:
-    """{letters before a line, without comments and white space: its number}. Comments may move a line, but not this
-    place of it. Of lines at one place the last has the text."""
-    lines = source.splitlines(keepends=True)
-    return {len(canonical("".join(lines[:at]))): at + 1 for at in range(len(lines))}
