@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from cupy_or_sim import device, timing
+from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.simulate import compiled
 from ptxsim import launch_cycles
 from ptxsim.gpus import file_name
@@ -145,7 +146,7 @@ def modelled(point: Point) -> dict:
     return {"us": round(us, 2), "seconds": round(time.monotonic() - start, 1)}
 
 
-def _kernel(point: Point) -> "device.cp.RawKernel":
+def _kernel(point: Point) -> Kernel:
     return device.cp.RawKernel(SOURCE, point.function, options=("--std=c++17",))
 
 

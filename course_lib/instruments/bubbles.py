@@ -136,7 +136,9 @@ def bubbles(
     line which says so. The model raises Untraceable for a kernel whose addresses or branches depend on data, or which
     has an instruction that it does not know.
     """
-    if isinstance(gemm, ptxsim.LaunchCycles):
+    if isinstance(gemm, ptxsim.LaunchCycles) or launch is None:
+        if not isinstance(gemm, ptxsim.LaunchCycles):
+            raise ValueError("bubbles(kernel, gemm, launch), or bubbles(kernel, ptxsim.launch_cycles(...))")
         return _of_model(compiled(kernel), gemm, compiled(kernel).name)
     job = Job.given(kernel, gemm, launch)
     if model:

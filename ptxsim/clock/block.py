@@ -71,7 +71,7 @@ def block_cycles(
     tiles: int = 1,
 ) -> BlockCycles:
     """The arguments, and Untraceable, are those of `launch_cycles`. Of several `tiles` the block makes two."""
-    one = setting(kernel, grid, block, args_at, shared_mem, gpu, operands, tiles)
+    one = setting(kernel, grid, block, args_at, shared_mem, gpu, operands, tiles, k_tiles)
     walks = _walks(one, k_tiles, min(tiles, 2))
     warps = len(walks.whole)
     streams = [

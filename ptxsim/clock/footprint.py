@@ -55,16 +55,23 @@ class Footprint:
         return Footprint(farther(self.read, other.read), farther(self.written, other.written), self.new)
 
 
+def middle_of(grid: Triple) -> Triple:
+    """The block that stands for all others: those at an edge may have less to do."""
+    x, y, z = grid
+    return x // 2, y // 2, z // 2
+
+
 def footprint(walk: Walk, grid: Triple) -> Footprint:
     """Of a launch of `grid` blocks."""
-    middle = tuple(size // 2 for size in grid)
+    middle = middle_of(grid)
     of_one = _touched(walk(middle))
     neighbours = []
     for direction, size in enumerate(grid):
         if size > 1:
-            place = list(middle)
-            place[direction] += 1 if place[direction] + 1 < size else -1
-            neighbours.append((size, _touched(walk(tuple(place)))))
+            step = [0, 0, 0]
+            step[direction] = 1 if middle[direction] + 1 < size else -1
+            x, y, z = (at + more for at, more in zip(middle, step))
+            neighbours.append((size, _touched(walk((x, y, z)))))
     read, written = (
         {array: _of_all(sectors, [(size, other[way].get(array, set())) for size, other in neighbours])
          for array, sectors in of_one[way].items()}

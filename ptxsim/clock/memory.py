@@ -85,7 +85,8 @@ class Memory:
         self.in_turn = rates.in_turn
         self.dram_unit, self.new = DRAM_SECTORS * SECTOR / rates.dram_bytes, rates.new
         self.used = 0.0  # cycles of DRAM
-        self.brought: set[int] = set()  # units of DRAM
+        self.brought: set[int] = set()  # units of DRAM that were read
+        self.taken: set[int] = set()  # and written
         self.port = self.tags = self.l2 = self.share = self.stores = self.of_dram = 0.0  # when each is free
         self.fills: list[tuple[float, float]] = []  # what will come through the port: when, wavefronts
         self.cached: dict[int, float] = {}  # sectors in L1, and when they are there
@@ -127,13 +128,13 @@ class Memory:
     def in_l2(self, sector: int, warp: Asker, time: float) -> float:
         """When its line comes, which would come at this time if L2 had it. Where a line has come once, it has."""
         if self.new:
-            time = self.through_dram((sector,), warp, time)
+            time = self.through_dram((sector,), warp, time, self.brought)
         if sector // ARRAY not in self.of_few:
             return time
         line = (sector + warp.salt) // SECTORS
         there = self.fetched.get(line)
         if there is None:
-            late = 0
+            late = 0.0
             if warp.turn % self.in_step == 0:
                 late = OPEN_ROW if (line * HASH >> 15 & 0xFFFF) % OTHER_ROWS else OTHER_ROW
                 if self.used:
@@ -147,13 +148,13 @@ class Memory:
         mixed = (line ^ line >> 38) * OTHER_HASH >> 11 & 0xFFFF
         return -log((mixed + 0.5) / 65536) * mean
 
-    def through_dram(self, sectors: Iterable[int], warp: Asker, time: float) -> float:
-        """When DRAM is through with the units of these sectors that it has not been asked for yet, and what came
-        before, as far as the SM's share of it goes."""
+    def through_dram(self, sectors: Iterable[int], warp: Asker, time: float, moved: set[int]) -> float:
+        """When DRAM is through with the units of these sectors that it has not `moved` yet, and with what came before,
+        as far as the SM's share of it goes."""
         for sector in sectors:
             unit = (sector + warp.salt) // DRAM_SECTORS
-            if unit not in self.brought:
-                self.brought.add(unit)
+            if unit not in moved:
+                moved.add(unit)
                 cycles = self.new.get(sector // ARRAY, 0.0) * self.dram_unit
                 self.of_dram = max(self.of_dram, time) + cycles
                 self.used += cycles
@@ -161,7 +162,9 @@ class Memory:
 
     def to_dram(self, sectors: Iterable[int], warp: Asker, time: float) -> float:
         """When a store of these sectors is on its way: as fast as DRAM takes them, but for what L2 holds."""
-        return self.through_dram(sectors, warp, time) - self.dram_unit * AHEAD / (DRAM_SECTORS * SECTOR)
+        return self.through_dram(sectors, warp, time, self.taken) - self.dram_unit * AHEAD / (
+            DRAM_SECTORS * SECTOR
+        )
 
     def loaded(self, sectors: Iterable[int], warp: Asker, asked: float, past_l1: bool) -> float:
         """When the last of these sectors is in L1, if they are looked up at this time."""

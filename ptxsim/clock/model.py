@@ -24,7 +24,7 @@ from .accesses import Access
 from .by_line import Shares, by_line
 from .core import Op
 from .costs import BLOCK_START, Costs
-from .footprint import Footprint, footprint
+from .footprint import Footprint, footprint, middle_of
 from .instructions import ops_of
 from .measured import costs_of, gpu_of
 from .memory import ARRAY, Rates
@@ -146,7 +146,8 @@ def setting(
         l1_sectors=max(target.shared + BESIDE_SHARED - shared, LEAST_L1) // SECTOR,
         costs=costs,
     ).where_slower(mhz / costs.clock_mhz)
-    tall = triple(grid)
+    of_grid, is_product = triple(grid), bool(operands) or tiles > 1
+    stands_for_all = (0, 0, 0) if is_product else middle_of(of_grid)
 
     def steps(args: Sequence, size: Sequence[int], at: Triple = (0, 0, 0)) -> list[list[Step]]:
         of_kernel = parameters(kernel, args, target.arch)
@@ -157,12 +158,12 @@ def setting(
     def walked(n: int, of_block: int = 1) -> list[list[Op]]:
         args, size = (args_at(n), grid) if tiles == 1 else (args_at(n, of_block), kernel.code.program.cluster)
         known: dict[tuple, Op] = {}
-        return [ops_of(of_warp, known, costs) for of_warp in steps(args, size)]
+        return [ops_of(of_warp, known, costs) for of_warp in steps(args, size, stands_for_all)]
 
-    if not operands and tiles == 1:
-        rates = replace(rates, **_from_dram(_touched(steps, args_at, tall, k_tiles), target, mhz))
+    if not is_product:
+        rates = replace(rates, **_from_dram(_touched(steps, args_at, of_grid, k_tiles), target, mhz))
     elif rates.dram:
-        beside = _beside(tall, target.sms)
+        beside = _beside(of_grid, target.sms)
         both = (steps(args_at(1), grid, at) for at in ((0, 0, 0), beside))
         rates = replace(rates, of_few=arrays_of_few(*both))
     return Setting(target, instructions, mhz, of_an_sm, resident, rates, walked)
@@ -171,7 +172,8 @@ def setting(
 def _touched(
     steps: Callable[..., list[list[Step]]], args_at: Callable[..., Sequence], grid: Triple, k_tiles: int
 ) -> Footprint:
-    """Of a launch: one with a few k-tiles, and as much more as a further one touches."""
+    """Of a launch: one with a few k-tiles, and as much more as a further one touches. What blocks share in other
+    k-tiles is not seen."""
 
     def of(n: int) -> Footprint:
         return footprint(lambda at: steps(args_at(n), grid, at), grid)

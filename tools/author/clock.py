@@ -1,5 +1,5 @@
 """`python -m tools.author.clock` writes how near the clock is: the table of ptxsim/docs/clock.md, and the rows of
-clock_timelines.csv and clock_put_aside.csv beside it."""
+clock_timelines.csv, clock_put_aside.csv and clock_memory.csv beside it."""
 
 import csv
 import json
@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from research import put_aside_memory as memory_kernels
 from tests.course_lib.timelines import test_modelled_and_recorded as timelines
 from tests.kernels.golden import FOLDER
 from tests.ptxsim.clock import test_lessons
@@ -19,6 +20,11 @@ MODELLED, MEASURED = (
     for name in ("modelled", "nvidia-h100-80gb-hbm3")
 )
 """Kernels that nobody looked at while the clock was built, modelled and then measured: research/put_aside.py."""
+PREDICTED, TIMED = (
+    json.loads((FOLDER / f"memory_{name}.json").read_text(encoding="utf-8"))
+    for name in ("modelled", "nvidia-h200")
+)
+"""Kernels that are no products, modelled and then measured: research/put_aside_memory.py."""
 HEADER = (
     "| lesson | kernel | ms, H100 | ms, model | model / H100 |",
     "|---|---|--:|--:|--:|",
@@ -29,6 +35,7 @@ def main() -> int:
     marked.write(PAGE, "lessons", "\n".join([*HEADER, *lessons()]))
     write("timelines", turns())
     write("put_aside", put_aside())
+    write("memory", memory(memory_kernels.points()))
     print(f"{PAGE.name} and what stands beside it is written")
     return 0
 
@@ -69,6 +76,30 @@ def put_aside() -> list[list[str]]:
     for name, modelled in MODELLED["kernels"].items():
         us, found = MEASURED["kernels"][name]["us"], modelled["us"]
         rows.append([name, f"{us:.1f}", *([f"{found:.1f}", f"{found / us:.2f}"] if found else ["", ""])])
+    return rows
+
+
+def memory(points: Iterable[memory_kernels.Point]) -> list[list[str]]:
+    """The same of kernels that are no products, and what the clock says of them today, under their header."""
+    rows = [
+        [
+            "kernel, problem",
+            f"us, {TIMED['gpu']}",
+            "us, predicted",
+            "predicted / GPU",
+            "us, model",
+            "model / GPU",
+        ]
+    ]
+    for point in points:
+        us = TIMED["kernels"][point.name]["us"]
+        before, today = PREDICTED["kernels"][point.name]["us"], memory_kernels.modelled(point)["us"]
+        found = (
+            f"{number:.{digits}f}"
+            for each in (before, today)
+            for number, digits in ((each, 1), (each / us, 2))
+        )
+        rows.append([point.name, f"{us:.1f}", *found])
     return rows
 
 

@@ -1,7 +1,11 @@
 """What stands beside ptxsim/docs/clock.md is made from the records."""
 
-import numpy as np
+from itertools import permutations
 
+import numpy as np
+import pytest
+
+from tests.sample import one_in
 from tools.author import clock, marked
 
 
@@ -30,3 +34,33 @@ def test_the_turns_are_as_far_off_as_the_page_says():
     assert f"Turns of {len(rows)} recorded timelines are off by {100 * np.mean(off):.1f} %" in " ".join(
         clock.PAGE.read_text(encoding="utf-8").split()
     )
+
+
+MEMORY = {row[0]: row for row in clock.written("memory")[1:]}
+KERNELS = {point.name: point for point in clock.memory_kernels.points()}
+
+
+@pytest.mark.parametrize("name", one_in(12, KERNELS))
+def test_the_clock_says_of_a_kernel_that_is_no_product_what_the_table_says(name):
+    assert clock.memory([KERNELS[name]])[1] == MEMORY[name], "run python -m tools.author.clock"
+
+
+def test_the_page_tells_how_far_it_is_from_kernels_that_are_no_products():
+    assert set(MEMORY) == set(KERNELS) == set(clock.PREDICTED["kernels"]) == set(clock.TIMED["kernels"])
+    timed, predicted = (
+        {name: each["us"] for name, each in found["kernels"].items()}
+        for found in (clock.TIMED, clock.PREDICTED)
+    )
+    assert all(MEMORY[name][1:3] == [f"{timed[name]:.1f}", f"{predicted[name]:.1f}"] for name in MEMORY)
+    off = [abs(predicted[name] / timed[name] - 1) for name in timed]
+    apart = [pair for pair in permutations(timed, 2) if 1.1 * timed[pair[0]] < timed[pair[1]]]
+    wrong = sum(predicted[one] >= predicted[other] for one, other in apart)
+    now = np.mean([abs(float(row[5]) - 1) for row in MEMORY.values()])
+    page = " ".join(clock.PAGE.read_text(encoding="utf-8").split())
+    for said in (
+        f"{len(off)} such kernels were predicted before they were timed on an H200",
+        f"mean error is {np.mean(off):.1%}, the median {np.median(off):.1%}",
+        f"of {len(apart):,} pairs that are 10 % apart {wrong} stand in the wrong order",
+        f"Now it is {now:.1%}",
+    ):
+        assert said.replace("%", " %").replace("  %", " %") in page, said
