@@ -1,4 +1,4 @@
-"""What DRAM, L2 and the start of blocks take, by kernels that do little else: tests/golden/dram_<gpu>.json.
+"""What DRAM, L2 and the start of blocks take, by kernels that do little else: dram_<gpu>.json in tests/golden.
 
 `python -m research.record_dram` on a GPU (two minutes). "streams": microseconds of a launch that reads, writes or both,
 by the bytes that it touches in all; launches of one kind on the same arrays follow each other, so what fits stays in

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from research import put_aside_memory as memory_kernels
 from tests.course_lib.timelines import test_modelled_and_recorded as timelines
 from tests.kernels.golden import FOLDER
+from tests.kernels.timed import memory as memory_kernels
 from tests.ptxsim.clock import test_lessons
 from tools.author import marked
 
@@ -93,7 +93,7 @@ def memory(points: Iterable[memory_kernels.Point]) -> list[list[str]]:
     ]
     for point in points:
         us = TIMED["kernels"][point.name]["us"]
-        before, today = PREDICTED["kernels"][point.name]["us"], memory_kernels.modelled(point)["us"]
+        before, today = PREDICTED["kernels"][point.name]["us"], memory_kernels.model(point)
         found = (
             f"{number:.{digits}f}"
             for each in (before, today)

@@ -1,4 +1,4 @@
-// Kernels of research/put_aside_memory.py: they move data, and compute little.
+// Kernels of memory.py: they move data, and compute little.
 #include <cuda_fp16.h>
 
 #define AT (blockIdx.x * blockDim.x + threadIdx.x)
