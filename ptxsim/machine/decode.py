@@ -46,6 +46,7 @@ from ..ptx.program import (
 )
 from ..ptx.provenance import ANY, Roots, arrays_of, roots_of, written_by
 from ..ptx.rounds import leaves_no_trace
+from ..ptx.speculated import speculated
 from ..ptx.sunk import moves, sunk
 from ..ptx.unset import Unset, unset
 from ..ptx.updates import Update, updates
@@ -243,6 +244,11 @@ class Code:
             frozenset(pc for pc, each in enumerate(self.instructions) if _loads_plainly(each))
             - self.first_guesses
         )
+
+    @cached_property
+    def speculated(self) -> frozenset[int]:
+        """The loads from local memory, by pc, whose value counts only where a condition holds."""
+        return speculated(self.instructions)
 
     @cached_property
     def carried(self) -> frozenset[int]:

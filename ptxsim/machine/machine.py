@@ -432,7 +432,7 @@ class Machine:
         if memory is not self.local and access.pc in self.launch.code.plain_loads:
             self.holes |= bool((missing.any(axis=1) & ~whole).any())
         never = np.flatnonzero(whole)
-        if not len(never):
+        if not len(never) or (memory is self.local and access.pc in self.launch.code.speculated):
             return
         thread = self.describe_thread(int(self.active()[never[0]]))
         if isinstance(memory, LocalMemory):

@@ -109,6 +109,10 @@ class Built:
     notes: tuple[str, ...] = ()
 
 
+OURS = tuple(f"-l{name}" for name in ("cudart", "cudart_static", "cudadevrt", "cuda", "cublas", "cublasLt"))
+"""Libraries in whose place the shim stands. What it has not of them stops the program where it is called."""
+
+
 def build(wanted: Build, folder: Path) -> Built:
     """Into an empty folder. Raises BuildError."""
     _check_sources(wanted)
@@ -131,7 +135,8 @@ def build(wanted: Build, folder: Path) -> Built:
     program = folder / "program"
     more = [str(_stubs(missing, folder))] if missing else []
     command = [
-        *(_host_compiler(), "-o", str(program), *map(str, objects), *more, str(library), *wanted.libraries),
+        *(_host_compiler(), "-o", str(program), *map(str, objects), *more, str(library)),
+        *(each for each in wanted.libraries if each not in OURS),
         *("-lpthread", "-ldl", "-lm"),
     ]
     done = subprocess.run(command, capture_output=True, errors="surrogateescape", check=False)
@@ -492,11 +497,6 @@ def _why_not_linked(said: str) -> str:
 def _no_library(name: str) -> str:
     if name == "nvToolsExt":
         return "-lnvToolsExt went with CUDA 13: leave it out, the program needs no library for it"
-    if name == "cuda":
-        return (
-            "-lcuda is the driver's API (cuLaunchKernel and its kin), which is not simulated; the runtime's is "
-            "(cudaLaunchKernel, <<<...>>>). A program that does not call it needs no -lcuda"
-        )
     return f"there is no library {name} (-l{name}) in the usual folders: give its folder with -L"
 
 

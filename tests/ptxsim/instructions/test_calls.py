@@ -63,6 +63,30 @@ def test_recursion_through_a_pointer_is_called_so():
     assert "thread 31 of block 0: recursion: device function _Z4downi" in report.hazards[0].message
 
 
+MAYBE = """
+struct Maybe { __device__ virtual bool get(int x, int& v) const { if (x % 2) v = x; return x % 2; } };
+struct Never : Maybe { __device__ bool get(int x, int& v) const override { return false; } };
+"""
+
+
+@pytest.mark.parametrize(
+    ("uses", "kinds"),
+    [
+        ("out[t] = got ? v : -1;", []),
+        ("out[t] = got ? 2 * v + 1 : -1;", []),
+        ("out[t] = v + got;", ["uninitialised-read"]),
+    ],
+)
+def test_a_variable_that_a_virtual_function_sets_or_not(uses, kinds):
+    """The compiler loads it in any case, and chooses behind that."""
+    body = (
+        f"Maybe* m = in[t] < 16 ? new Maybe : new Never; int v; bool got = m->get(in[t], v);\n{uses} // HERE"
+    )
+    report, out = run_on_numbers(body, before=MAYBE, size=32)
+    assert found(report) == (kinds, set())
+    assert kinds or (out[15] in (15, 31) and out[16] == out[17] == -1)
+
+
 def test_what_malloc_gives_holds_nothing_and_is_apart():
     before = "__device__ __noinline__ int* of(int n) { int* p = (int*)malloc(4 * n); p[0] = n; return p; }"
     body = (
