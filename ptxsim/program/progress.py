@@ -140,9 +140,11 @@ def _rest(looks: list[_Look]) -> tuple[float, str]:
     found = [(0.0, "")]
     for buffer, (parts, whole) in now.touched.items():
         before, _ = half.touched.get(buffer, (0, 0))
-        if before and STEADY[0] <= (parts - before) / before <= STEADY[1]:
+        if before and parts < whole and STEADY[0] <= (parts - before) / before <= STEADY[1]:
             seconds = (now.spent - half.spent) * (whole - parts) / (parts - before)
-            found.append((seconds, f"{100 * parts / whole:.2g} % of {buffer.label.partition(' (')[0]}"))
+            found.append(
+                (seconds, f"{min(100 * parts / whole, 99):.2g} % of {buffer.label.partition(' (')[0]}")
+            )
     return max(found)
 
 
