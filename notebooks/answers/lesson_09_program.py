@@ -21,11 +21,12 @@ KERNEL = """__global__ void square(const float* x, float* y)
 WRONG = KERNEL.replace("x[i];", "x[i] + (i == COUNT - 1);")
 """Of the last number alone: a check that looks at all of them finds it."""
 NAME = "squares.cu"
-MATRICES = 3, 7
-"""The program's own number, and one for which no place is met only twice."""
+MATRICES = 3, 19
+"""The program's own number, and one of which the text does not speak."""
 MEMORY = 2 * 2 * 3000 * 4
 """Bytes of the device: two places for x and for y."""
-HOST_WAITS = re.compile(r"cuda(DeviceSynchronize|StreamSynchronize\s*\(\s*math|EventSynchronize)\b")
+HOST_WAITS = re.compile(r"cuda(DeviceSynchronize|EventSynchronize|StreamSynchronize\s*\((?!\s*copies\b))")
+PINNED = re.compile(r"cuda(MallocHost|HostAlloc|HostRegister)\b")
 
 
 def ran(text: str, name: str, *args: str) -> ProgramRun:
@@ -76,6 +77,8 @@ def _causes(run: ProgramRun) -> tuple[str, ...]:
 def _squares(answer: Any) -> None:
     demand_text(answer, KERNEL)
     demand(HOST_WAITS.search(_code(answer)), "the host reads y, and nothing makes it wait.", "host-too-soon")
+    text = "x and y are ordinary memory, so a copy back keeps the host waiting until it is done."
+    demand(PINNED.search(_code(answer)), text, "not-pinned")
     for matrices in MATRICES:
         run, when = ran(answer, NAME, str(matrices)), f"with {matrices} matrices"
         demand_clean(run, when)
