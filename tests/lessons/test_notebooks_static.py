@@ -111,6 +111,8 @@ def source_problems(cell: dict) -> list[str]:
     found += ["steers nbval by a comment: use a tag"] if re.search(r"#\s*(?:NBVAL|PYTEST)_", source) else []
     if re.search(r"\.rows\[:?-", source):
         found.append("counts rows from the end, where each run has its cuBLAS: take .kernels")
+    if re.search(r"[-+*/] *\w+\.share\(", source):
+        found.append("computes with a share, which is None where a GPU's timeline has left its marks out")
     found += [f"assert {says_nothing} says nothing where it fails" for says_nothing in mute_asserts(source)]
     names = [tag.removeprefix("kernel:") for tag in tags if tag.startswith("kernel:")]
     found += [
@@ -332,6 +334,7 @@ MISTAKES = {
     "unknown magic %x": lambda n: n["cells"][2].update(source="%%x\ngemm.check(kernel)"),
     "unknown magic %matplotlib": lambda n: n["cells"][2].update(source="%matplotlib inline\ngemm.check(kernel)"),
     "counts rows from the end": lambda n: n["cells"][2].update(source="gemm.check(kernel)\nresults.rows[:-1]"),
+    "computes with a share": lambda n: n["cells"][2].update(source="gemm.check(kernel)\n1 / drawn.share('math')"),
     "says nothing where it fails": lambda n: n["cells"][2].update(source="gemm.check(kernel)\nassert 1 == 1"),
     "steers nbval by a comment": lambda n: n["cells"][2].update(source="# NBVAL_SKIP\ngemm.check(kernel)"),
     "tag 'slow' is not in the list": lambda n: n["cells"][2]["metadata"].update(tags=["slow"]),
