@@ -489,6 +489,8 @@ def _why_not_linked(said: str) -> str:
     if library := re.search(r"cannot find -l(\S+?):?(?:\s|$)", said):
         return _no_library(library[1])
     undefined = sorted(set(re.findall(r"undefined reference to `([^']+)'", said)))
+    if any(name.startswith(("omp_", "GOMP_")) for name in undefined):
+        return "the program uses OpenMP: give --option=-Xcompiler=-fopenmp -lgomp"
     if undefined:
         return f"no file has {', '.join(undefined)}: give all files of the program, and libraries with -l"
     return said.rstrip()

@@ -44,6 +44,7 @@ int main(int count, char** arguments) {
 CONDITION = """int main() { cudaGraph_t g; cudaGraphCreate(&g, 0); cudaGraphConditionalHandle h;
     cudaGraphConditionalHandleCreate(&h, g); }
 __global__ void f() {}"""
+OPENMP = 'extern "C" int omp_get_num_threads();\nint main() { return omp_get_num_threads(); }'
 DRIVER = "#include <cuda.h>\nint main() { cuInit(0); }"
 ARRAY = "int main() { cudaMipmappedArray_t a; cudaMallocMipmappedArray(&a, nullptr, {8, 8, 1}, 2); }"
 READS = 'int main() { int n; if (scanf("%d", &n) != 1) return 5; }'
@@ -68,6 +69,7 @@ CASES = [
     Case("built", WGMMA + NO_PTX, "Not a name of any known instruction: 'wgmna'"),
     Case("built", LAUNCHES, "Launches by kernels need --option=-rdc=true, as with nvcc"),
     Case("run", LAUNCHES, "2 launches of 2 kernels, 2 blocks", 0, "--option=-rdc=true"),
+    Case("linked", OPENMP, "the program uses OpenMP: give --option=-Xcompiler=-fopenmp -lgomp"),
     Case("linked", KERNEL, "no file has a main: give all files of the program\n"),
     Case("linked", "void other(); int main() { other(); }", "no file has other(): give all files of the program"),
     Case("closed", KERNEL + CUBLAS, "s: no hazard found", 0, "-D CALLS=2"),
