@@ -108,7 +108,7 @@ invalid device ordinal
 CHILDREN = "children.cu --option=-rdc=true -D SAFE="
 LINKED = "parts.cu parts_more.cu --option=-rdc=true -D OFFSET="
 TENSOR = "0\n544 1023\n0 1 0 1\n40 41 42 43\n1\n"
-FUNCTIONS = "16 50\n48 25 13616\nno error\n"
+FUNCTIONS = "16 50\n48 25 20336\nno error\n"
 TEXTURES = "as the guide says\nlayers: 32 of 32\n0 37 13 0\n254 208\n17 34 238 1\n1\n"
 FILTERED = TEXTURES.replace("17 34", "invalid argument\n17 34")
 STREAMS = "2 2044\n"

@@ -76,7 +76,7 @@ CASES = [
     Case("closed", KERNEL + CUBLAS, "calls cublasSaxpy_v2 at program.cu:10: the program uses cuBLAS.", 2, "-D CALLS=1"),
     Case("run", KERNEL + ARRAY, "calls cudaMallocMipmappedArray, which the simulator's runtime has not, at"),
     Case("run", CONDITION, "at program.cu:2: a graph with conditions is not simulated. Let the host decide"),
-    Case("run", KERNEL + DRIVER, "has not, at program.cu:3: the driver's API is not simulated", 2, "-lcuda -l cublas"),
+    Case("run", KERNEL + DRIVER, "has not, at program.cu:4: the driver's API is not simulated", 2, "-lcuda -l cublas"),
     Case("run", KERNEL + "int main() {}", "no kernel was launched, 0.0 s: there was nothing to look at"),
     Case("run", KERNEL + "int main() { " + MANAGED + HUGE + "}", "threads; the simulator takes at most 268,435,456"),
     Case("run", KERNEL + READS, "the program ended with status 5", 1),
