@@ -5,6 +5,7 @@ headers      CUDA's headers in memory, for compiling what somebody else sent
 elsewhere    PTX and machine code from another machine's compiler, where there is none here
 cache        what it made, kept in files: the one place where a compilation is looked up
 nested       how deep a text may be nested before the compiler's stack is full
+debug_names  the same from debug information
 signature    the names of a kernel's parameters, from its source, for messages
 shared_arrays  shared arrays as they were declared, for messages: `full[1]`
 joined       lines of stores and barriers that the compiler has joined, from the source

@@ -9,6 +9,7 @@ wire         those questions and their answers
 runtime      who answers which question, for one program
 context      what all answers share
 memory       allocations, copies, fills; their errors
+textures     whether CUDA makes a texture object, and what it reads
 blas         products of matrices, in cuBLAS's place
 launches     whether CUDA takes a launch, the memory that its kernel may reach, and its run
 errors       CUDA's numbers and names of them

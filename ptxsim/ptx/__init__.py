@@ -10,6 +10,7 @@ unset       registers that may be read before anything has written them
 answers     registers that the program looks at
 waits       loads that only wait, in a loop that does nothing else
 branches    branches that threads of a block may take differently
+speculated  loads from local memory that count only where a condition holds
 chance      whether the order of the warps may change what a program does
 guesses     reads with which an atomic begins that the GPU has not
 locks       atomics that take a lock, writes that give it back
