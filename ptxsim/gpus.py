@@ -75,6 +75,10 @@ def refuse(name: str, value: float) -> None:
         )
 
 
+OF_DRAM = (0.1, 20)
+"""TB/s, from the slowest known to the fastest. A: a T4 has 0.32 (published), a B200 8."""
+
+
 @dataclass(frozen=True)
 class Dram:
     """What DRAM gives and takes, in TB/s: where all of it is read, written, a third written, and half of it."""
@@ -83,6 +87,14 @@ class Dram:
     third: Sourced
     half: Sourced
     written: Sourced
+
+    def __post_init__(self) -> None:
+        for each in (self.read, self.third, self.half, self.written):
+            least, most = OF_DRAM
+            if not least <= each.value <= most:
+                raise ValueError(
+                    f"DRAM moves {each.value:.4g} TB/s, and it is from {least} to {most} on every GPU"
+                )
 
     def at(self, written: float) -> float:
         """TB/s, where so large a part of the bytes is written."""

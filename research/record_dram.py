@@ -15,48 +15,11 @@ import numpy as np
 from cupy_or_sim import timing
 from ptxsim.gpus import file_name
 from tests.kernels.golden import FOLDER
+from tools.calibrate import streams
 
-SOURCE = r"""
-#define EACH 4
-#define AT(i) (blockIdx.x * (size_t)(blockDim.x * EACH) + (i) * blockDim.x + threadIdx.x)
-
-extern "C" __global__ void reads(const float4* a, const float4* b, float4* c)
-{
-    float4 kept[EACH];
-    #pragma unroll
-    for (int i = 0; i < EACH; ++i) kept[i] = a[AT(i)];
-    float sum = 0;
-    #pragma unroll
-    for (int i = 0; i < EACH; ++i) sum += kept[i].x + kept[i].y + kept[i].z + kept[i].w;
-    if (sum == 12345.678f) c[0] = kept[0];
-}
-
-extern "C" __global__ void writes(const float4* a, const float4* b, float4* c)
-{
-    float x = threadIdx.x;
-    #pragma unroll
-    for (int i = 0; i < EACH; ++i) c[AT(i)] = make_float4(x, x, x, i);
-}
-
-extern "C" __global__ void copies(const float4* a, const float4* b, float4* c)
-{
-    float4 kept[EACH];
-    #pragma unroll
-    for (int i = 0; i < EACH; ++i) kept[i] = a[AT(i)];
-    #pragma unroll
-    for (int i = 0; i < EACH; ++i) c[AT(i)] = kept[i];
-}
-
-extern "C" __global__ void sums(const float4* a, const float4* b, float4* c)
-{
-    float4 one[EACH], two[EACH];
-    #pragma unroll
-    for (int i = 0; i < EACH; ++i) { one[i] = a[AT(i)]; two[i] = b[AT(i)]; }
-    #pragma unroll
-    for (int i = 0; i < EACH; ++i)
-        c[AT(i)] = make_float4(one[i].x + two[i].x, one[i].y + two[i].y, one[i].z + two[i].z, one[i].w + two[i].w);
-}
-
+SOURCE = (
+    streams.SOURCE
+    + r"""
 extern "C" __global__ void one_each(const float4* a, const float4* b, float4* c)
 {
     size_t at = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
@@ -95,8 +58,8 @@ extern "C" __global__ void red_of_a_warp(float* a, unsigned mask)
     if (threadIdx.x % 32 == 0) atomicAdd(&a[(blockIdx.x * 8 + threadIdx.x / 32) & mask], 1.0f);
 }
 """
+)
 MB = 1 << 20
-PARTS = {"reads": 1, "writes": 1, "copies": 2, "sums": 3}  # arrays
 REPEATS = 30
 SIZES = (4, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 128, 192, 256, 512, 1024, 3072)
 
@@ -116,7 +79,7 @@ def main() -> None:
     get = cp.RawModule(code=SOURCE, options=("--std=c++17",)).get_function
     a, b, c = (cp.random.random(1 << 28, dtype=cp.float32) for _ in range(3))  # 1 GiB each
     found: dict = {"gpu": timing.name(), "date": timing.today(), "streams": {}}
-    for name, parts in PARTS.items():
+    for name, parts in streams.ARRAYS.items():
         rows = found["streams"][name] = {}
         for size in SIZES:
             blocks = size * MB // parts // (256 * 64)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from ..gpus import H100, RANGES, SUB_CORES, WARP, Gpu, file_name, find_gpu, refuse
+from ..gpus import H100, RANGES, SUB_CORES, WARP, Dram, Gpu, Sourced, file_name, find_gpu, refuse
 from ..ground.foreign import json_of, text_of
 from .costs import OF_AN_H100, Costs
 from .walk import readable
@@ -151,6 +151,24 @@ def costs_of(gpu: Gpu) -> Costs:
         clock_mhz=gpu.clock_mhz,
         origin="by published rates, all else as on an H100",
     )
+
+
+def dram_of(gpu: Gpu) -> Dram | None:
+    """What its DRAM gives and takes: by its rates file, else by gpus.py; None where neither knows it.
+
+    Raises ValueError for a file that `make calibrate` did not write.
+    """
+    rates = _read(gpu.driver_name)
+    if "dram" not in rates:
+        return gpu.dram
+    try:
+        where = f"make calibrate, {rates['provenance']['date']}"
+        known = {
+            field.name: Sourced(float(rates["dram"][field.name]), "measured", where) for field in fields(Dram)
+        }
+        return Dram(**known)
+    except (KeyError, TypeError, ValueError) as why:
+        raise _broken(gpu.driver_name, why) from None
 
 
 def _costs_from(name: str) -> Costs:

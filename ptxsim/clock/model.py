@@ -26,7 +26,7 @@ from .core import Op
 from .costs import BLOCK_START, Costs
 from .footprint import Footprint, footprint, middle_of
 from .instructions import ops_of
-from .measured import costs_of, gpu_of
+from .measured import costs_of, dram_of, gpu_of
 from .memory import ARRAY, Rates
 from .operations import Arithmetic, Await, Branch, Passing
 from .reasons import REASONS
@@ -185,10 +185,11 @@ def _touched(
 
 def _from_dram(touched: Footprint, gpu: Gpu, mhz: int) -> dict[str, Any]:
     """Of rates: what comes from DRAM and goes to it, where L2 cannot keep what is touched until the next launch."""
-    if gpu.dram is None or touched.size <= KEPT * gpu.l2:
+    dram = dram_of(gpu)
+    if dram is None or touched.size <= KEPT * gpu.l2:
         return {"dram": False, "in_turn": True}
     both = touched.bytes_read + touched.bytes_written
-    share = gpu.dram.at(touched.bytes_written / both) * 1e6 / mhz / gpu.sms
+    share = dram.at(touched.bytes_written / both) * 1e6 / mhz / gpu.sms
     few = frozenset(array for array, part in touched.new.items() if 2 * part > 1 and array in touched.read)
     return {"dram": True, "in_turn": True, "dram_bytes": share, "new": touched.new, "of_few": few}
 

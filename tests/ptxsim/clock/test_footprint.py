@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import ptxsim
+from ptxsim.clock import measured
 from ptxsim.clock.footprint import Footprint, footprint
 from ptxsim.clock.model import parameters
 from ptxsim.clock.walk import Untraceable, constants_of, walk_block
@@ -135,6 +136,22 @@ def test_a_root_and_a_reciprocal_take_their_short_way():
 def test_a_gpu_without_a_rate_of_dram_has_none_of_it():
     kernel = ptxsim.compile(SOURCE, "copy")
     assert ptxsim.launch_cycles(kernel, (1 << 16,), (256,), (None, None), gpu="A100").ms > 0
+
+
+def test_a_rates_file_says_what_dram_does(tmp_path, monkeypatch):
+    kernel = ptxsim.compile(SOURCE, "copy")
+    rates = json.loads((measured.RATES / "nvidia-h200.json").read_text())
+
+    def played(**dram: float) -> float:
+        (tmp_path / "nvidia-h200.json").write_text(json.dumps(rates | {"dram": dram}))
+        return ptxsim.launch_cycles(kernel, (1 << 16,), (256,), (None, None), gpu="H200").ms
+
+    monkeypatch.setattr(measured, "RATES", tmp_path)
+    slow = played(read=1, third=1, half=0.5, written=1)
+    assert slow == pytest.approx(2 * played(read=2, third=2, half=1.0, written=2), rel=0.05)
+    for wrong in ({"read": 1}, {"read": 1, "third": 1, "half": 500, "written": 1}):
+        with pytest.raises(ValueError, match="run that again"):
+            played(**wrong)
 
 
 DRAM = json.loads((FOLDER / "dram_nvidia-h200.json").read_text())

@@ -14,6 +14,7 @@ from ptxsim.compiler.disassembly import SassInstruction, instructions_of
 from tests.fake_gpu import RTX_3090, T4, FakeCupy, install
 from tests.rules import ROOT
 from tests.sample import one_in
+from tools.calibrate import streams
 from tools.calibrate.__main__ import compiled, launch, main, source_key
 from tools.calibrate.small import SMALL, Small
 
@@ -79,6 +80,11 @@ def test_its_file_is_the_clock_of_a_gpu(gpu, lacks, tmp_path, monkeypatch, capsy
 
     install(monkeypatch, FakeCupy(on_launch=note, gpu=gpu))
     monkeypatch.setattr(timing, "_output", lambda *command: "580.65, 1695")
+    monkeypatch.setattr(streams, "LONG", 3 << 20)
+    monkeypatch.setattr(streams, "SHORT", 1 << 20)
+    took = {0: [5.0], 1: [15.0]}
+    monkeypatch.setattr(timing, "burst", lambda run, repeats: took[next(turns) % 2])
+    turns = itertools.count()
     monkeypatch.setenv("OUT", str(tmp_path))
     assert main() == 0
     assert "ptxsim.launch_cycles(..., gpu=" in capsys.readouterr().out
@@ -89,7 +95,18 @@ def test_its_file_is_the_clock_of_a_gpu(gpu, lacks, tmp_path, monkeypatch, capsy
     known = measured.gpu_of(gpu.driver_name)
     costs = measured.costs_of(known)
     assert known.sms == gpu.sms and costs.clock_mhz == 1695 and costs.origin.startswith("calibrated")
+    assert measured.dram_of(known).half.value == pytest.approx((2 << 20) / 10 / 1e6, abs=0.01), (
+        "2 MiB more in 10 us"
+    )
     assert costs.fma_interval == pytest.approx(6 * 32 / 8 / 64, abs=0.01)
+
+
+def test_streams_that_take_no_longer_for_more_are_no_rate(monkeypatch):
+    install(monkeypatch, FakeCupy(gpu=RTX_3090))
+    monkeypatch.setattr(streams, "LONG", 3 << 20)
+    monkeypatch.setattr(timing, "burst", lambda run, repeats: [5.0])
+    with pytest.raises(RuntimeError, match="reads: 3 MiB took"):
+        streams.rates()
 
 
 def test_without_a_gpu_it_says_so(capsys):
