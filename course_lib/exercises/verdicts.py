@@ -100,7 +100,8 @@ def _with_a_smaller_step(verdict: ExerciseVerdict, words: Sequence[str]) -> Exer
 
 
 def judged(name: str, answer: object, test: Callable) -> tuple[ExerciseVerdict, Sequence[str]]:
-    """The verdict of one test, and the words of what was found. Of a right answer a test may return a remark."""
+    """The verdict of one test, and the words of what was found. Of a right answer a test may return a remark, a text;
+    what else it returns is for other tests."""
     try:
         remark = test(answer)
     except ToolMissing:
@@ -118,7 +119,7 @@ def judged(name: str, answer: object, test: Callable) -> tuple[ExerciseVerdict, 
         told = f"{_in_short(str(error))} Hint: {fitting(hints(name), words)}"
         return ExerciseVerdict(name, False, told, hazards=_hazards(error)), words
     passed = "right: the check finds no mistake in it."
-    return ExerciseVerdict(name, True, f"{passed} {remark}" if remark else passed), ()
+    return ExerciseVerdict(name, True, f"{passed} {remark}" if isinstance(remark, str) else passed), ()
 
 
 def _hazards(error: Exception) -> tuple[Hazard, ...]:

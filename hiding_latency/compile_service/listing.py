@@ -64,7 +64,7 @@ def printer(command: Sequence[str], limits: Limits) -> Callable[[bytes], str]:
         with open(file, "wb", closefd=False) as cubin_file:
             cubin_file.write(cubin)
         done = subprocess.run(command, stdin=file, capture_output=True, text=True, preexec_fn=of_this_copy)
-        if done.returncode < 0:
+        if -done.returncode in {*signal.Signals}:  # a limit ended it: its caller ends in the same way
             os.kill(os.getpid(), -done.returncode)
         done.check_returncode()
         return done.stdout

@@ -19,7 +19,7 @@ from tests.rules import ROOT
 from tools.classroom import progress as summary
 from tools.classroom import tries
 
-TODAY = date.today().isoformat()
+TODAY = "2026-02-28"
 GIVEN = "answer = 0\ncheck_exercise('09.1', answer)"
 
 
@@ -48,6 +48,7 @@ def notebook(tmp_path, monkeypatch):
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "notebooks" / "09_last.ipynb").write_text(json.dumps({"cells": cells}))
     monkeypatch.setattr(sources, "NOTEBOOKS", tmp_path / "notebooks")
+    monkeypatch.setattr(logbook, "date", SimpleNamespace(today=lambda: date.fromisoformat(TODAY)))
     table = {"09.1": is_seven, "09.2": is_seven}
     for module in (verdicts, answers):
         monkeypatch.setattr(module, "exercises", lambda: table)

@@ -90,7 +90,7 @@ def test_a_check_that_stops_at_an_answer_says_so(monkeypatch):
 
 def test_a_whole_program_of_a_learner_is_not_run(monkeypatch):
     monkeypatch.setenv(NONE_HERE, "1")
-    answer = f"{lesson_09_program.KERNEL} int main() {{ cudaDeviceSynchronize(); }}"
+    answer = f"{lesson_09_program.KERNEL} int main() {{ cudaMallocHost(&x, 4); cudaDeviceSynchronize(); }}"
     given = judge.judged("09.3", wire.pack(answer), io.StringIO())
     assert not given["ok"] and "who grades runs no program of a learner" in given["said"]
 
