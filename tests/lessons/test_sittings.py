@@ -6,7 +6,7 @@ import pytest
 
 from course_lib.lessons import sources
 from tools.author import marked
-from tools.author.sittings import LONGEST, PAGE, Sitting, promised, sittings, table
+from tools.author.sittings import LONGEST, PAGE, PILOT, Sitting, promised, sittings, table, table_of_pilot
 
 
 def cell(source, kind="markdown", *tags, outputs=()):
@@ -66,6 +66,13 @@ def test_the_instructors_page_has_the_minutes_and_every_sitting():
                     f"what goes wrong in it, to draw, to ask: {sitting.title}"
                 )
     assert text.count("*Goes wrong:*") == text.count("*Draw:*") == text.count("*Ask:*")
+
+
+def test_the_page_of_the_pilot_has_its_lesson_s_minutes():
+    text = PILOT.read_text(encoding="utf-8")
+    assert marked.between(text, "sittings", table_of_pilot()) == text, "run `python -m tools.author.sittings`"
+    minutes = sum(int(row.split("|")[2]) for row in table_of_pilot().splitlines()[2:])
+    assert f"{minutes} minutes of lesson" in text
 
 
 def test_a_page_without_marks_is_told():

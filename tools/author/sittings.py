@@ -1,5 +1,5 @@
-"""How long a lesson takes, sitting by sitting: `python -m tools.author.sittings` writes it into docs/instructor.md, and
-into what each lesson promises.
+"""How long a lesson takes, sitting by sitting: `python -m tools.author.sittings` writes it into docs/instructor.md and
+docs/pilot.md, and into what each lesson promises.
 
 A sitting is what stands from one heading `# Sitting N · title` to the next. Its minutes are those of somebody who reads
 English as a second language: 180 words a minute, 7 seconds a line of shown code, 4 seconds a printed line, a minute for
@@ -22,6 +22,9 @@ WORDS, LINES, PRINTED, EXERCISE = 180, 60 / 7, 60 / 4, 8
 FOLD = re.compile(r"<details>.*?</details>", re.DOTALL)
 LONGEST = 45
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "instructor.md"
+PILOT, TRIED_FIRST = PAGE.with_name("pilot.md"), "02_producer_consumer"
+"""The page for whoever tries the course first with people, and the lesson that they try."""
+EXERCISE_HEADING = re.compile(r"^## Exercise (\d\d\.\d+)", re.MULTILINE)
 HEADING = re.compile(r"^# (Sitting \d+ · .+|Optional · .+)$", re.MULTILINE)
 PROMISED = re.compile(r"^\* (?:(Sitting \d+ · .+?|Optional · .+?)): (\d+) minutes", re.MULTILINE)
 
@@ -97,6 +100,27 @@ def table() -> str:
     return "\n".join(rows)
 
 
+def table_of_pilot() -> str:
+    """A row for each sitting of the lesson of the pilot in Markdown: its minutes, and its exercise with its own."""
+    path = sources.NOTEBOOKS / f"{TRIED_FIRST}.ipynb"
+    exercises: dict[str, list[str]] = {}
+    sitting = exercise = ""
+    for cell in sources.cells_of(path):
+        text = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            sitting = heading[1] if (heading := HEADING.search(text)) else sitting
+            exercise = heading[1] if (heading := EXERCISE_HEADING.search(text)) else exercise
+        elif "exercise" in cell["metadata"].get("tags", ()):
+            minutes = cell["metadata"].get("minutes", EXERCISE)
+            exercises.setdefault(sitting, []).append(f"{exercise}, {minutes} minutes")
+    rows = ["| sitting | minutes | the exercise in it |", "|---|--:|---|"]
+    for each in sittings(path):
+        if each.title.startswith("Sitting"):
+            title = each.title.removeprefix("Sitting ")
+            rows.append(f"| {title} | {each.promise} | {'; '.join(exercises.get(each.title, []))} |")
+    return "\n".join(rows)
+
+
 def promise(path: Path) -> None:
     """Write into a lesson's first cell how long its sittings take."""
     notebook = json.loads(path.read_text(encoding="utf-8"))
@@ -113,6 +137,7 @@ def main() -> None:
     for path in sources.notebooks(sources.NOTEBOOKS):
         promise(path)
     marked.write(PAGE, "sittings", table())
+    marked.write(PILOT, "sittings", table_of_pilot())
     print(table())
 
 
