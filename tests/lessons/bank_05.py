@@ -59,6 +59,26 @@ _TWICE = """    for (int step = 0; step < steps; ++step) {
         multiply(0);
     }
 """
+_BEHIND = """    for (int step = 0; step < steps; ++step) {
+        multiply(0);
+        load(0, min(step + 1, steps - 1));
+    }
+"""
+_TWO_BEHIND = """    for (int step = 0; step < steps; step += 2) {
+        multiply(0);
+        load(1, min(step + 1, steps - 1));
+        if (step + 1 == steps) break;
+        multiply(1);
+        load(0, min(step + 2, steps - 1));
+    }
+"""
+_BETWEEN = """    for (int step = 0; step < steps; ++step) {
+        mma_m16n8k16(d[0], a[0], b[0][0], b[0][1]);
+        load(1, min(step + 1, steps - 1));
+        mma_m16n8k16(d[1], a[0], b[0][2], b[0][3]);
+        for (int i = 0; i < 4; ++i) a[0][i] = a[1][i], b[0][i] = b[1][i];
+    }
+"""
 _TOGETHER = """    for (int step = 0; step < steps; step += 2) {
         load(0, step);
         load(1, min(step + 1, steps - 1));
@@ -218,6 +238,9 @@ WRONG_ANSWERS = {
          "what a set holds already need not come again"),
         ("ahead before the loop only", [("    load(0, 0);\n", ""), ("    #pragma unroll 1\n" + _LOOP, _AHEAD_ONCE)],
          "into the other set first"),
+        ("one set, loaded behind its mma", [(_LOOP, _BEHIND)], "into the other set first"),
+        ("two sets, each loaded behind the mma", [(_LOOP, _TWO_BEHIND)], "into the other set first"),
+        ("loaded between the two mma", [(_LOOP, _BETWEEN)], "into the other set first"),
         ("odd numbers forgotten", [("if (step + 1 == steps) break;", "")],
          "when their number is odd"),
         ("a step too far", [
