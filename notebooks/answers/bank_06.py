@@ -12,6 +12,8 @@ from course_lib.check.verdict import CheckFailed
 from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.keys import source_key
 from cupy_or_sim.simulate import compiled, simulate
+from ptxsim import Report
+from ptxsim.observe.events import Store
 
 from .common import demand, demand_kernel, demand_no_hazard, fail, results_of
 from .untried import Untried
@@ -198,6 +200,8 @@ LAUNCHES: list[tuple[str, str, dict]] = [
 ROWS_OF_A = 4
 """Of the parameters, the number of rows: ROWS for each block."""
 ROWS = 3
+OF_MANY_ROWS = 2, 7
+"""(blocks, rows for each of them)"""
 SECTORS = 8
 """Of a row of 64 columns: the rows of A are read for each part, which is written once and read once; and C."""
 
@@ -207,6 +211,11 @@ def _last(answer: Any) -> None:
     demand_kernel(answer)
     for blocks, rows in (4, 3), (1, 3), (5, 2):
         _five_launches(answer, blocks, rows)
+    try:
+        _five_launches(answer, *OF_MANY_ROWS)
+    except CheckFailed as error:
+        text = f"right with up to {ROWS} rows for each block, and not with {OF_MANY_ROWS[1]}: {error}"
+        raise CheckFailed(text, causes=("many-rows",)) from None
     for blocks in Untried(answer, threads=64).blocks(
         {"%nctaid.x": 1.0, "%ctaid.x": 1.0, ROWS_OF_A: 1 / ROWS}, 5
     ):
@@ -260,29 +269,45 @@ SHAPES = [
     (0, 9, 64, 72), (0, 1, 4096, 4096),
 ]  # fmt: skip
 """(first, count, width, stride), in halves."""
+LARGE = (0, 11, 4104, 4104)
+"""As SHAPES, with work for each warp of the larger block."""
+THREADS, MORE_THREADS = 64, 96
 
 
 def _rows(answer: Any) -> None:
     """Right for every shape, with as few loads and stores as the widest word allows."""
     demand_kernel(answer)
-    for first, count, width, stride in SHAPES:
-        source = np.arange(1, first + count * stride + 1, dtype=np.uint16)
-        to = np.zeros((count, width), np.uint16)
-        sizes = (np.int32(value) for value in (first, count, width, stride))
-        report = simulate(answer, (1,), (64,), (source, to, *sizes), max_steps=60_000)
-        told = f"(first = {first}, count = {count}, width = {width}, stride = {stride})"
-        if not report.ok:
-            raise CheckFailed(f"{report.brief()} {told}.", report.hazards)
-        expected = source[first:].reshape(count, stride)[:, :width]
-        if not (to != 0).all():
-            fail(f"{(to == 0).sum()} of {to.size} elements are never written {told}.", "not-stored")
-        if not (to == expected).all():
-            fail(f"{(to != expected).sum()} of {to.size} elements are wrong {told}.", "wrong-numbers")
-        word = next(word for word in (8, 4, 2, 1) if first % word == stride % word == width % word == 0)
-        enough = 2 * count * ceil(width / word / 32)  # a warp for each row: no fewer when a row has 32 words
-        moved = report.counters.total.global_requests
-        text = f"right, but {moved} loads and stores where words of {2 * word} bytes fit {told}."
-        demand(moved <= enough, text, "narrow-words")
+    for shape in SHAPES:
+        _copied(answer, THREADS, *shape)
+    report = _copied(answer, MORE_THREADS, *LARGE)
+    idle = sum(not any(isinstance(event, Store) for event in warp) for warp in report.events)
+    text = f"right, but of {MORE_THREADS // 32} warps {idle} write nothing: others do their part."
+    demand(not idle, text, "idle-warp")
+
+
+def _copied(answer: Any, threads: int, first: int, count: int, width: int, stride: int) -> Report:
+    """What one block did that copied the rows rightly, with wide words."""
+    source = np.arange(1, first + count * stride + 1, dtype=np.uint16)
+    to = np.zeros((count, width), np.uint16)
+    sizes = (np.int32(value) for value in (first, count, width, stride))
+    report = simulate(answer, (1,), (threads,), (source, to, *sizes), max_steps=60_000)
+    told = f"(first = {first}, count = {count}, width = {width}, stride = {stride}; threads = {threads})"
+    if not report.ok:
+        raise CheckFailed(f"{report.brief()} {told}.", report.hazards)
+    expected = source[first:].reshape(count, stride)[:, :width]
+    if not (to != 0).all():
+        fail(f"{(to == 0).sum()} of {to.size} elements are never written {told}.", "not-stored")
+    if not (to == expected).all():
+        fail(f"{(to != expected).sum()} of {to.size} elements are wrong {told}.", "wrong-numbers")
+    written = sum(event.bytes for warp in report.events for event in warp if isinstance(event, Store))
+    text = f"right, but {written:.0f} bytes are written where `to` has {to.nbytes} {told}."
+    demand(written <= to.nbytes, text, "written-twice")
+    word = next(word for word in (8, 4, 2, 1) if first % word == stride % word == width % word == 0)
+    enough = 2 * count * ceil(width / word / 32)  # a warp for each row: no fewer when a row has 32 words
+    moved = report.counters.total.global_requests
+    text = f"right, but {moved} loads and stores where words of {2 * word} bytes fit {told}."
+    demand(moved <= enough, text, "narrow-words")
+    return report
 
 
 EXERCISES = {

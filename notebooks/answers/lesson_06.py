@@ -255,8 +255,8 @@ NAN = 0x7E00
 """What `to` is full of: halves that are NaN."""
 WHOLE = (5, 48, 64)
 """A shape whose rows begin and end with sectors."""
-SHAPES = [(1, 33, 40), (7, 37, 64), (40, 5, 8), (2, 150, 264), (11, 24, 24), (2, 1, 8), WHOLE]
-"""(rows, width, stride)"""
+SHAPES = [(1, 33, 40), (7, 37, 64), (40, 5, 8), (2, 150, 264), (11, 24, 24), (2, 1, 8), WHOLE, (70, 201, 208)]
+"""(rows, width, stride); the largest one last, when it is known that the work is shared out"""
 GRIDS = (1, 2)
 OF_THREE = (40, 64, 64)
 """A shape for three blocks, of which each finds rows enough."""

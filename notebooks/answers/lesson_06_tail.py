@@ -218,6 +218,7 @@ def _demand_finished(given: list[tuple[int, int, set[int]]], tiles: int, k_tiles
         demand(
             one == other,
             f"the shares are right; block {block} finishes {sorted(other)}, and not {sorted(one)} {told}.",
+            "other-tiles",
         )
 
 
@@ -250,6 +251,10 @@ def _leave_and_take(answer: Any) -> None:
         demand(not wrong, f"no hazard, and {wrong} of {threads} sums of C are wrong.", "wrong-numbers")
         demand((left == sums[:threads]).all(), "C is right, and block 0 left no sums.", "nothing-left")
         _demand_left_and_taken(answer, threads)
+    text = (
+        "the sums are right, but block 1 gives up: before block 0 has begun it finishes, the flag still down."
+    )
+    demand(not _goes_on(answer, OF_A_BLOCK[0]), text, "gives-up")
     _demand_barriers_of_all(answer, OF_A_BLOCK[0])
 
 

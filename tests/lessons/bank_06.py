@@ -193,6 +193,8 @@ WRONG_ANSWERS = {
         ("for four blocks alone", [("atomicAdd(count, 1) == gridDim.x - 1", "atomicInc(count, 3) == 3"), (_BACK, "")],
          "in the first launch of blocks: 1, C stays"),
         ("three rows for each block", [("part = rows / gridDim.x", "part = 3")], "everything else was right"),
+        ("three rows of each block at most", [("row < first + part", "row < first + min(part, 3)")],
+         "does a number stand in its place"),
         ("one too many", [("== gridDim.x - 1;", "== gridDim.x;")], "nobody was the last"),
         ("counted by every thread", [("if (threadIdx.x == 0) {", "{")], "one thread counts"),
     ],
@@ -214,6 +216,13 @@ WRONG_ANSWERS = {
          "each has width / HALVES words"),
         ("halves for words", [("i < count * words;", "i < count * width;")], "count words and not halves"),
         ("column in words", [("i % words * HALVES", "i % words")], "no multiple of your word"),
+        ("nothing done above the sizes of the text", [
+            (_ALL, "if (count > 9 || width > 4096) return;\n    " + _ALL)], "there are `count` rows"),
+        ("the first warp alone", [
+            ("for (int i = threadIdx.x; i < count * words; i += blockDim.x)",
+             "if (threadIdx.x < 32) for (int i = threadIdx.x; i < count * words; i += 32)")],
+         "all threads of the block share the words"),
+        ("steps of 64", [("i += blockDim.x", "i += 64")], "all threads of the block share the words"),
         ("first not added", [("copy<unsigned short>(from + first,", "copy<unsigned short>(from,")], "behind `first`"),
     ],
 }  # fmt: skip

@@ -157,6 +157,7 @@ WRONG_ANSWERS = {
         ("half tiles", [("[tile for", "[tile + 0.5 for")], "tiles are whole numbers"),
         ("texts", [("[tile for", "[str(tile) for")], "tiles are whole numbers"),
         ("each tile twice", [("[tile for", "2 * [tile for")], "name it once"),
+        ("one tile too many", [(FINISHES, "list(range(begin // k_tiles, end // k_tiles + 1))")], "draw five tiles"),
         ("one tile, not a list", [(FINISHES, "(end - 1) // k_tiles")], "no tile, one, or several"),
         ("a float", [(BEGIN, "begin = row * block / blocks")], "makes a float"),
         ("two things", [(RETURN, "return begin, end")], "return begin, end, finishes"),
@@ -177,6 +178,13 @@ WRONG_ANSWERS = {
          "to look once is not to wait"),
         ("looks once, and then turns", [(LOOK, "if (t == 0)\n            for (int up = acquired(flag); !up;) {}")],
          "to look once is not to wait"),
+        ("looks fifty times", [
+            (LOOK, "if (t == 0)\n            for (int i = 0; i < 50 && !acquired(flag); ++i) {}")],
+         "later than any number of looks"),
+        ("looks for some cycles", [
+            (LOOK, "long long from = clock64();\n        if (t == 0)\n"
+                   "            while (!acquired(flag) && clock64() - from < 100000) {}")],
+         "later than any number of looks"),
         ("nobody raises it", [(RAISED, "")], "who in block 0 releases it"),
         ("a plain store", [(RAISED, "if (t == 0) *flag = 1;")], CHAIN),
         ("a plain load", [(LOOK, "if (t == 0)\n            while (!*(volatile int*)flag) {}")], CHAIN),

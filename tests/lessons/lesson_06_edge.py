@@ -69,6 +69,8 @@ WRONG_ANSWERS = {
         ("no guard for columns", [*SMALL, ("row < M && column < N", "row < M")], "they lie in the next row"),
         ("a thread without a row ends", [*SMALL, (TILE, "    if (m_tile + m + lane / 4 >= M) return;\n" + TILE)],
          "must still come to each barrier"),
+        ("a warp without rows ends", [(TILE, "    if (m_tile + m >= M || n_tile + n >= N) return;\n" + TILE)],
+         "Do all threads still copy"),
         ("K rounded down", [*SMALL, (K_TILES, "K / TK")], "one more turn"),
         ("no zeros behind K", [*SMALL, (ROWS, "size - first - row")], "how many bytes may cp.async read"),
         ("rows that are not there left as they are", [*SMALL, (COPY, NOT_COPIED)], "nobody has written the rows"),
