@@ -40,7 +40,7 @@ def printed(notebook: str, cell: str) -> str:
         (
             "06_complete_gemm",
             "s3",
-            r"product = \{4096: (\d+), 128: (\d+)\}",
+            r"product = \{4096: (\d+), 128: ([\d.]+)\}",
             "takes {} us at K = 4096 and {} at K",
         ),
     ],
