@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from cupy_or_sim.simulate import compiled, simulate
+from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 from ptxsim.gpus import H100, REGISTERS
 from ptxsim.observe.events import BulkCopy, Event, Load, MbarrierWait, Store
@@ -22,7 +22,7 @@ from .common import (
     untried_grids,
     whole_number,
 )
-from .lesson_07_ring import demand_no_wait_for_landing
+from .lesson_07_ring import demand_no_wait_for_landing, demand_shared_copies
 from .replay import flights
 from .untried import M, N, Untried
 
@@ -94,15 +94,14 @@ def _tall(answer: Any) -> None:
 def _shared_a(answer: Any) -> None:
     """Right, and its copies go to both blocks of the cluster."""
     demand_kernel(answer)
-    for k_tiles in 3, 1:
-        demand_right(answer, (128, 512, 64 * k_tiles), (2, 1), 2)
+    demand_right(answer, (128, 512, 64), (2, 1), 2)
+    report = demand_right(answer, (128, 512, 64 * 3), (2, 1), 2)
     demand_more_right(answer, (128, 512), (2, 1), (3, 1), 2)
     apart = Untried(answer)
     pairs = ((1, right + right % 2) for right in apart.blocks({N: 1 / 256, "%ctaid.x": 1.0}, 2))
     rows = ((down, 2) for down in apart.blocks({M: 1 / 128, "%ctaid.y": 1.0}, 1))
     demand_more_blocks(answer, (128, 256), (*pairs, *rows), 2, x_along_n=True)
-    if ".multicast::cluster" not in compiled(answer).ptx:
-        fail("right, but each block loads all of A for itself alone.", "not-shared")
+    demand_shared_copies(report, 3 * (128 + 512) * 128, "A")
 
 
 # --------------------------------------------------------------------------- 08.14: rows that lie apart

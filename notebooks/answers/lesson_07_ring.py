@@ -89,6 +89,17 @@ def demand_all_slots(report: Report, slots: int) -> None:
     demand(len(used) >= slots, text, "unused-slots")
 
 
+def demand_shared_copies(report: Report, least: int, shared: str) -> None:
+    """A cluster's copies fetch no more bytes than it needs; `shared`: the matrix that both blocks need."""
+    brought = report.counters.total.bulk_bytes
+    demand(
+        brought <= least,
+        f"right, but the pair fetches {brought:,} bytes where {least:,} are enough: not all of {shared} is fetched "
+        "once for both.",
+        "not-shared",
+    )
+
+
 def _demand_ring(report: Report, k_tiles: int, slots: int) -> None:
     """All slots are used, and the producer waits for nothing but its slot; that may be freed one k-tile later."""
     demand_all_slots(report, slots)

@@ -4,17 +4,17 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from cupy_or_sim.simulate import compiled
 from ptxsim import Report
 from ptxsim.observe.events import BulkCopy, Event, MbarrierWait, Store
 
-from .common import demand, demand_kernel, fail
+from .common import demand, demand_kernel
 from .lesson_07_ring import (
     SLOT,
     demand_all_slots,
     demand_more_k_tiles,
     demand_more_tiles,
     demand_no_wait_for_landing,
+    demand_shared_copies,
     fetched,
     run,
 )
@@ -104,15 +104,14 @@ def _demand_next_tile_ahead(report: Report, tiles: int, k_tiles: int) -> None:
 def _pair(answer: Any) -> None:
     """A pair of blocks that makes several tiles, of a number of k-tiles that is no multiple of the slots."""
     demand_kernel(answer)
-    run(answer, (128, 256, 64), (1, 2, 3), 2, 2)
+    report = run(answer, (128, 256, 64), (1, 2, 3), 2, 2)
     run(answer, (128, 256, 64), (1, 3, 1), 2, 2)
     demand_more_k_tiles(answer, (128, 256, 64), (1, 2), (1, 3), 2, 2)
     apart = Untried(answer)
     along_n = (((1, tiles), 2) for tiles in apart.blocks({N: 1 / 256}, 3))
     pairs = (((pairs, 1), 2 * pairs) for pairs in apart.blocks({M: 1 / 128, "%ctaid.x": 1 / 2}, 1))
     demand_more_tiles(answer, (128, 256, 64), (*along_n, *pairs), 2)
-    if ".multicast::cluster" not in compiled(answer).ptx:
-        fail("right, but each block loads all of B for itself alone.", "not-shared")
+    demand_shared_copies(report, 2 * 3 * (128 + 256) * 128, "B")
 
 
 EXERCISES = {

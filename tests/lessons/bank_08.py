@@ -102,7 +102,11 @@ WRONG_ANSWERS = {
     ],
     "08.13": [
         ("nothing", [(_LOAD_A, _LOAD_A.replace("_shared<2>", "")), (_TELL, _OWN),
-                     ("empty[slot], 4)", "empty[slot], 2)")], "each block loads all of A"),
+                     ("empty[slot], 4)", "empty[slot], 2)")], "not all of A is fetched once for both"),
+        ("shared in a branch that never runs", [
+            (_LOAD_A, f"if (M < 0) {_LOAD_A} else {_LOAD_A.replace('_shared<2>', '')}")], "not all of A is fetched"),
+        ("every second k-tile shared", [
+            (_LOAD_A, f"if (k_tile % 2) {_LOAD_A} else {_LOAD_A.replace('_shared<2>', '')}")], "not all of A"),
         ("only the copy", [(_TELL, _OWN),
                            ("empty[slot], 4)", "empty[slot], 2)")], "whose consumers still read it"),
         ("counts two", [("empty[slot], 4)", "empty[slot], 2)")], "whose consumers still read it"),
