@@ -192,7 +192,9 @@ def check_k_tiles(job: Job, max_steps: int, k_tiles: Sequence[int]) -> Verdict:
             raise CheckFailed(text, causes=("many-k-tiles",), problem=error.problem) from None
         down, right = error.problem.tiles(job.launch)
         if (down, right) not in grids and not (
-            down * right > 1 and untried_grids(apart, tile, (1, 1)) and _right_with_one_block(job)
+            down * right > 1
+            and untried_grids(apart, tile, (1, 1))
+            and _right_with_one_block(job, error.problem.K)
         ):
             raise
         text = f"right with few blocks, and not with {down} x {right} of them: {_told(error)}"
@@ -230,8 +232,8 @@ def demand_no_needless_barrier(kernel: Any, right: Callable[[Any], bool], given:
         demand(not right(other), text, "needless-barrier")
 
 
-def _right_with_one_block(job: Job) -> bool:
-    one = job.gemm.like(*job.launch.tile)
+def _right_with_one_block(job: Job, K: int) -> bool:
+    one = job.gemm.like(*job.launch.tile[:2], K)
     (A, B, C, *_), _ = job.on(one).simulated(one.integers(seed=0))
     return np.array_equal(C, (A.astype(np.float32) @ B.astype(np.float32).T).astype(one.dtype))
 
