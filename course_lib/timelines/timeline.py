@@ -156,10 +156,10 @@ class Timeline:
         return timeline_chart.drawing(self, parts or ("steady",))
 
 
-def compare(*timelines: Timeline, part: Part = "steady", names: Sequence[str] = ()) -> None:
+def compare(*timelines: Timeline, part: Part = "steady", names: Sequence[str] = (), warps: int = 2) -> None:
     """Draw the same part of several timelines in one figure and on one scale: `timeline.compare(before, after)`.
 
-    `names`: one for each, put before its title, where two have the same kernel."""
+    `names`: one for each, put before its title, where two have the same kernel. `warps`: how many of each, at most."""
     if names and len(names) != len(timelines):
         raise ValueError(f"{len(names)} names for {len(timelines)} timelines; give one for each, or none")
     if part not in PARTS:
@@ -168,7 +168,7 @@ def compare(*timelines: Timeline, part: Part = "steady", names: Sequence[str] = 
         print(f"{missing[0]!r}: {missing[0].origin if not missing[0].parts else f'it has no {part}'}.")
     else:
         shown = [replace(each, title=f"{name}: {each.title}") for name, each in zip(names, timelines)]
-        style.show(*timeline_chart.comparison(shown or timelines, part))
+        style.show(*timeline_chart.comparison(shown or timelines, part, warps))
 
 
 def timeline(kernel: Kernel, gemm: Problem, launch: Launch = STANDARD, model: bool = False) -> Timeline:

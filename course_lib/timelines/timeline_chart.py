@@ -62,11 +62,12 @@ def drawing(timeline: Drawn, parts: Sequence[Part]) -> style.Drawing:
 
 
 @style.styled
-def comparison(timelines: Sequence[Drawn], part: Part) -> style.Drawing:
-    """The same part of several timelines, one below the other, on one axis of cycles; and the drawing in words."""
+def comparison(timelines: Sequence[Drawn], part: Part, most: int = 2) -> style.Drawing:
+    """The same part of several timelines, so many warps of each at most, one below the other, on one axis of cycles;
+    and the drawing in words."""
     # On an axis of its own each: what took no time is not drawn.
     shown = [_on_one_axis([timeline.parts[part]])[0] for timeline in timelines]
-    warps = [_few_warps(each.events, MOST_WARPS // 2) for each in shown]
+    warps = [_few_warps(each.events, most) for each in shown]
     last = max(each.length for each in shown)
     heights = [1.0 + 0.42 * len(few) + 0.35 * len(each.spans) for few, each in zip(warps, shown)]
     figure, words = style.new_figure(0.7 + sum(heights)), []
