@@ -84,7 +84,7 @@ class Turns:
         finally:
             if turn.done() and not turn.cancelled():
                 self._at_work[sender] -= 1
-            else:
+            elif turn in self._waiting.get(sender, ()):
                 self._waiting[sender].remove(turn)
             self._forget(sender)
             self._give()
@@ -113,12 +113,15 @@ class Turns:
             if not may:
                 return
             sender = min(may, key=lambda each: (each in self._ran_out, self._last.get(each, 0)))
+            turn = self._waiting[sender].popleft()
+            if turn.cancelled():  # who waited has gone, and has not heard of it yet
+                continue
             self._last[sender] = next(self._numbers)
             self._at_work[sender] += 1
-            self._waiting[sender].popleft().set_result(None)
+            turn.set_result(None)
 
     def _forget(self, sender: str) -> None:
-        if not self._waiting[sender] and not self._at_work[sender]:
+        if not self._waiting.get(sender) and not self._at_work[sender]:
             for known in (self._waiting, self._at_work, self._last):
                 known.pop(sender, None)
 

@@ -404,3 +404,30 @@ def test_a_machine_without_a_compiler_checks_edited_kernels(service):
 
 def test_closing_a_pool_that_never_started():
     asyncio.run(Pool(Limits(at_once=1)).close())
+
+
+@pytest.mark.parametrize("gone", [1, 2, 3])
+def test_who_goes_while_others_go_leaves_no_place_taken(gone):
+    """The one at work and those that wait behind it, all at the same moment; one who waits stays."""
+
+    async def served() -> list[str]:
+        turns, began = Turns(Limits(at_once=1, waiting=8, share=1)), []
+
+        async def client(name: str, seconds: float) -> None:
+            async with turns.one("127.0.0.1"):
+                began.append(name)
+                await asyncio.sleep(seconds)
+
+        clients = [asyncio.create_task(client(str(number), 60)) for number in range(gone)]
+        await asyncio.sleep(0)
+        stays = asyncio.create_task(client("stays", 0))
+        await asyncio.sleep(0)
+        for task in clients:
+            task.cancel()
+        await asyncio.gather(*clients, return_exceptions=True)
+        await asyncio.wait_for(stays, 5)
+        async with asyncio.timeout(5), turns.one("127.0.0.2"):
+            began.append("another")
+        return began
+
+    assert asyncio.run(served()) == ["0", "stays", "another"]
