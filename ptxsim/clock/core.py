@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import InitVar, dataclass, field
 from math import inf
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from ..gpus import WARPGROUP
 from .costs import (
@@ -426,7 +426,6 @@ class Block:
         self.number, self.costs = number, costs
         self.start = AGE * number
         self.size = 0  # warps
-        self.place: Any = None  # on the SM
         self.barriers: dict[int, Barrier] = {}
         self.mbarriers: dict[int, Mbarrier] = {}
         self.meeting: dict[int, list[Warp]] = {}  # of each warpgroup, before its wgmma

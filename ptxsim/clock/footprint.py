@@ -13,14 +13,15 @@ from math import prod
 
 from ..gpus import SECTOR
 from .accesses import Access
+from .instructions import LOADS_GLOBAL, STORES_GLOBAL
 from .memory import ARRAY
 from .registers import Triple
 from .walk import Step
 
 Walk = Callable[[Triple], list[list[Step]]]
 """What each warp of the block at this place issues."""
-WRITES = frozenset(["STG", "ST", "RED", "REDG", "ATOMG"])
-READS = frozenset(["LDG", "LD", "LDGSTS", "RED", "REDG", "ATOMG"])
+SUMS = frozenset(["RED", "REDG", "ATOMG"])
+WRITES, READS = STORES_GLOBAL | SUMS, LOADS_GLOBAL | SUMS | {"LDGSTS"}
 
 
 @dataclass(frozen=True)

@@ -89,16 +89,17 @@ class _Sm:
         self.cores[0].ahead = deque(maxlen=PRODUCTS_AHEAD)
         self.costs = rates.costs
         self.warps: list[Warp] = []
-        self.places: dict[int, Place] = {}
+        self.place_of: dict[Block, Place] = {}
         self.left, self.shown = 0, shown  # warps that are waited for
         self.started = -inf  # when the last block began
         self.next = 1 + max((stream.block for stream in streams), default=0)  # block's number
         self.spent: Spent = {}
         self.blocks: list[tuple[float, float]] = []
+        places: dict[int, Place] = {}
         for core, stream in enumerate(streams):
-            place = self.places.setdefault(stream.block, Place([], stream.follow, bool(stream.follow)))
+            place = places.setdefault(stream.block, Place([], stream.follow, bool(stream.follow)))
             place.warps.append((core % SUB_CORES, stream))
-        for number, place in self.places.items():
+        for number, place in places.items():
             self.begin(place, number, 0.0 if not place.follow else max(self.started + START_EVERY, 0.0))
 
     def begin(self, place: Place, number: int, time: float) -> None:
@@ -116,13 +117,13 @@ class _Sm:
             self.warps.append(warp)
             block.size += 1
         place.left = block.size
-        block.place = place
+        self.place_of[block] = place
         if self.shown in (None, number):
             self.left += block.size
 
     def ended(self, warp: Warp) -> None:
         """The last warp of a block makes room for the next one."""
-        place = warp.block.place
+        place = self.place_of[warp.block]
         self.left -= self.shown in (None, warp.block.number)
         place.left -= 1
         if place.left:
