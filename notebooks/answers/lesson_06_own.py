@@ -24,12 +24,15 @@ from .common import (
     results_of,
     untried_grids,
 )
+from .needless import needless_barrier
 from .untried import Untried, untried
 
 BLOCK = 128
 """Rows and columns of C that a block of the notes' kernel makes."""
 SHAPES = [(128, 128, 64), (128, 128, 16), (128, 128, 40), (200, 300, 72), (129, 140, 8)]
 """(M, N, K): whole tiles; one k-tile; a part of one at the end; then edges everywhere."""
+RING = 5
+"""K-tiles of a launch that shows whether a ring is one."""
 TILE_K, SIZES = 16, (3, 4, 5)
 """Columns of the notes' k-tile; which parameters M, N and K are."""
 
@@ -142,18 +145,25 @@ def _fewest_mma(M: int, N: int, K: int) -> int:
 # --------------------------------------------------------------------------- 06.1, 06.7: a GEMM of one's own
 
 
-def _guards(answer: Any) -> None:
-    """A ring on tensor cores, right for any M, N and K, and still a ring at the edges."""
+def _guards(answer: Any) -> str | None:
+    """A ring on tensor cores, right for any M, N and K, and still a ring at the edges. A needless barrier is told."""
     kernel, launch = _for_every_size(answer)
     TM, TN, TK = launch.tile
-    for M, N, K in (TM, TN, 5 * TK), (TM - 3, TN - 8, 4 * TK - 8):
-        _demand_ring(kernel, launch, M, N, K)
+    for M, N, K in (TM - 3, TN - 8, 4 * TK - 8), (TM, TN, RING * TK):
+        report = _demand_ring(kernel, launch, M, N, K)
     _demand_exact(kernel, launch)
 
+    def still_right(other: Any) -> None:
+        shapes = [shape for *_, shapes in _edges(launch) for shape in shapes]
+        demand(_right_for(other, launch, shapes), "not right for every size.")
+        _demand_exact(other, launch)
 
-def _demand_ring(kernel: Any, launch: Launch, M: int, N: int, K: int) -> None:
+    return needless_barrier(kernel, report.events, RING + 1, still_right)
+
+
+def _demand_ring(kernel: Any, launch: Launch, M: int, N: int, K: int) -> Report:
     """One block makes its tile with `mma`, no more of them than without guards, and a k-tile is on its way during the
-    math of another one."""
+    math of another one. Its report."""
     TM, TN, TK = launch.tile
     k_tiles = -(-K // TK)
     args, _ = _product(M, N, K, "float16", (0, 1, 2))
@@ -167,6 +177,7 @@ def _demand_ring(kernel: Any, launch: Launch, M: int, N: int, K: int) -> None:
     demand(ahead >= 1, told, "nothing-ahead")
     copied = report.counters.total.cp_async_bytes / (k_tiles * (TM + TN) * TK * 2)
     demand(copied <= 1, f"right, but each k-tile is copied {copied:.3g} times.", "copied-again")
+    return report
 
 
 def _own(answer: Any) -> None:
@@ -189,14 +200,7 @@ def _for_every_size(answer: Any) -> tuple[Any, Launch]:
     kernel, launch = answer
     demand_kernel(kernel)
     _demand_launch(launch)
-    TM, TN, TK = launch.tile
-    steps = [
-        ("whole-tiles", "whole tiles", [(TM, TN, 3 * TK), (TM, 2 * TN, TK)]),
-        ("any-k", "any K", [(TM, TN, 3 * TK + 8), (TM, TN, 8), (TM, TN, 2 * TK - 8)]),
-        ("any-m", "any M", [(TM + 1, TN, 2 * TK), (TM - 3, TN, 2 * TK)]),
-        ("any-n", "any N", [(TM, TN + 8, 2 * TK), (TM, TN - 3, 2 * TK)]),
-        ("all-three", "all three", [(TM + 37, TN + 51, 5 * TK + 16), (3, 5, 8)]),
-    ]
+    steps = _edges(launch)
     if _right_for(kernel, launch, [shape for *_, shapes in steps for shape in shapes]):
         steps = []
     found = [(cause, step, *_first_wrong(kernel, launch, shapes)) for cause, step, shapes in steps]
@@ -215,6 +219,18 @@ def _for_every_size(answer: Any) -> tuple[Any, Launch]:
     demand(not missing, f"right for {reached}; not yet for {told}.", *sum(causes, ()))
     _demand_zeros_in_both(kernel, launch)
     return kernel, launch
+
+
+def _edges(launch: Launch) -> list[tuple[str, str, list[tuple[int, int, int]]]]:
+    """(a word for a kind of sizes, that in words, some (M, N, K) of that kind)."""
+    TM, TN, TK = launch.tile
+    return [
+        ("whole-tiles", "whole tiles", [(TM, TN, 3 * TK), (TM, 2 * TN, TK)]),
+        ("any-k", "any K", [(TM, TN, 3 * TK + 8), (TM, TN, 8), (TM, TN, 2 * TK - 8)]),
+        ("any-m", "any M", [(TM + 1, TN, 2 * TK), (TM - 3, TN, 2 * TK)]),
+        ("any-n", "any N", [(TM, TN + 8, 2 * TK), (TM, TN - 3, 2 * TK)]),
+        ("all-three", "all three", [(TM + 37, TN + 51, 5 * TK + 16), (3, 5, 8)]),
+    ]
 
 
 def _demand_zeros_in_both(kernel: Any, launch: Launch) -> None:
@@ -282,7 +298,7 @@ def _first_wrong(kernel, launch: Launch, shapes: list[tuple]) -> tuple[str, str]
             words = ["misaligned"] if "misaligned" in kinds else beyond or [report.hazards[0].kind]
             return f"{M} x {N} x {K}: {kinds}", "_and_".join(words).replace("-", "_")
         if wrong := _what_is_wrong(C, *args[:2]):
-            return f"{M} x {N} x {K}: {wrong[1]}", "numbers"
+            return f"{M} x {N} x {K}: {wrong[1]}", "not_stored" if wrong[0] == "not-stored" else "numbers"
     return "", ""
 
 

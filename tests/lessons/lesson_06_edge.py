@@ -25,6 +25,8 @@ B_TOO = "            copy_tile<TN>"
 COPY_OF_A = "            copy_tile<TM>(slot, A, m_tile, M, k_tile * TK, K);\n"
 COMMIT = "        commit_group();\n    };"
 TILE = "    float sum[4][8][4] = {};\n"
+MULTIPLY = "            multiply(sum, a, b);"
+BEHIND = f"{MULTIPLY}\n        }}\n"
 BY_HAND = """    if (m_tile + TM > M || n_tile + TN > N || K % TK) {
         for (int i = threadIdx.x; i < TM * TN; i += THREADS) {
             int row = m_tile + i / TN, column = n_tile + i % TN;
@@ -96,6 +98,19 @@ WRONG_ANSWERS = {
         ("four slots in the room of three", [("STAGES = 3", "STAGES = 4")], "as all slots take"),
         ("half of a k-step", [*SMALL, (ROWS, "k + chunk * 8 + 8 < K ? size - first - row : 0")], "half a k-step"),
         ("too little shared memory", [*SMALL, ("launch", {"shared_mem": 8192})], "as all slots take"),
+        ("rows and columns of a sum exchanged",
+         [*SMALL, ("16 * i + e / 2", "16 * i + e % 2"), ("% 4 * 2 + e % 2", "% 4 * 2 + e / 2")], "the wrong places"),
+        ("B is compared with M", [*SMALL, ("B, n_tile, N,", "B, n_tile, M,")], "With what is each size compared"),
+        ("only whole warps are stored",
+         [*SMALL, ("row < M && column < N", "m_tile + m + 64 <= M && n_tile + n + 64 <= N")],
+         "Each sum asks for its own row"),
         ("a launch without a tile", [("launch", ((128, 128, 32), 128))], "Launch(tile="),
+    ]
+}  # fmt: skip
+REMARKED = {
+    "06.1": [
+        ("two barriers more in each step", [*SMALL, (MULTIPLY, f"__syncthreads(); {MULTIPLY} __syncthreads();")],
+         "one of the barriers in line"),
+        ("a barrier at the end of a turn", [*SMALL, (BEHIND, f"{BEHIND}        __syncthreads();\n")], "can go"),
     ]
 }  # fmt: skip
