@@ -7,15 +7,15 @@ from cupy_or_sim import style
 
 SHARES = (style.SKY, style.ORANGE, style.GREEN, style.PURPLE, style.BLUE, style.VERMILLION)
 """Of the shares of the row of k-tiles, one block after the other."""
-PART = 0.3
-"""Of the sides of a tile at the edge that exists, in a sketch."""
+CHUNK, CHUNKS = 8, 4
+"""Halves that one copy brings, and copies of a row of a k-tile of 32."""
 
 
 @style.styled
 def edge(M: int, N: int, tile: tuple[int, int]):
-    """Left C under its tiles; right what of the last tiles of A and C does not exist, a sketch."""
+    """Left C under its tiles; right the last tile, to scale: what of it exists."""
     figure = style.new_figure(3.3)
-    whole, of_a, of_c = figure.subplots(1, 3, width_ratios=(1.35, 1, 1))
+    whole, last = figure.subplots(1, 2, width_ratios=(1.35, 1))
     down, across = -(-M // tile[0]), -(-N // tile[1])
     _box(whole, 0, 0, across * tile[1], down * tile[0], style.FACE, "///")
     _box(whole, 0, 0, N, M, style.GREEN)
@@ -26,26 +26,52 @@ def edge(M: int, N: int, tile: tuple[int, int]):
     _words(whole, N / 2, M / 2, f"C: {M} x {N}", style.GREEN)
     whole.set_title(f"tiles of {tile[0]} x {tile[1]}; hatched: no C is there", fontsize=9)
     whole.set(xlim=(-8, across * tile[1] + 8), ylim=(down * tile[0] + 8, -8), aspect="equal")
-    _box(of_a, 0, 0, 1, 1, style.FACE)
-    _box(of_a, 0, 0, PART, PART, style.GREEN)
-    _box(of_a, PART, 0, 1 - PART, PART, style.SKY, "///")
-    _box(of_a, 0, PART, 1, 1 - PART, style.ORANGE, "...")
-    _words(of_a, PART / 2, PART / 2, "A", style.GREEN)
-    _words(of_a, (1 + PART) / 2, PART / 2, "behind K", style.FACE)
-    _words(of_a, 0.5, (1 + PART) / 2, "behind M", style.FACE)
-    of_a.set_title("the last tile of A (not to scale)", fontsize=9)
-    _box(of_c, 0, 0, 1, 1, style.FACE, "///")
-    _box(of_c, 0, 0, PART, PART, style.GREEN)
-    _words(of_c, PART / 2, PART / 2, "C", style.GREEN)
-    _words(of_c, 0.5, (1 + PART) / 2, "sums that have\nno place in C", style.FACE)
-    of_c.set_title("the last tile of C (not to scale)", fontsize=9)
-    for sketch in (of_a, of_c):
-        sketch.set(xlim=(-0.02, 1.02), ylim=(1.02, -0.02), aspect="equal")
-    for axes in (whole, of_a, of_c):
+    rows, columns = M - (down - 1) * tile[0], N - (across - 1) * tile[1]
+    _box(last, 0, 0, tile[1], tile[0], style.FACE, "///")
+    _box(last, 0, 0, columns, rows, style.GREEN)
+    last.annotate(f"C ends here: {rows} x {columns}", (columns, rows), (0.25 * tile[1], 0.3 * tile[0]),
+                  arrowprops={"arrowstyle": "-|>", "color": style.TEXT}, bbox=style.on(style.FACE, 1.5),
+                  fontsize=8)  # fmt: skip
+    _words(last, tile[1] / 2, 0.7 * tile[0], "sums that have\nno place in C", style.FACE)
+    last.set_title("its last tile, larger", fontsize=9)
+    last.set(xlim=(-2, tile[1] + 2), ylim=(tile[0] + 2, -2), aspect="equal")
+    for axes in (whole, last):
         axes.axis("off")
     return figure, (f"C of {M} x {N} in tiles of {tile[0]} x {tile[1]}, which reach over it at the right and below. "
-                    "The last tile of A has a part behind K and a part behind M; of the last tile of C only a corner "
-                    "exists.")  # fmt: skip
+                    f"Of its last tile only a corner of {rows} x {columns} exists.")  # fmt: skip
+
+
+@style.styled
+def zones(K: int, rows: int, columns: int):
+    """The last k-tile of A and of B, a number in each chunk: the bytes that its copy reads; and what C gets of it.
+    `rows` of A and `columns` of C are there, of six and of eight that are drawn."""
+    figure = style.new_figure(2.9)
+    of_a, of_b, of_c = figure.subplots(1, 3, width_ratios=(1, 1, 1.2))
+    there, begin = K % (CHUNK * CHUNKS) // CHUNK, K // (CHUNK * CHUNKS) * CHUNK * CHUNKS
+    for axes, name, side, lines, size in ((of_a, "A", "M", 6, rows), (of_b, "B", "N", 8, columns)):
+        high = 8 / lines
+        for line in range(lines):
+            for chunk in range(CHUNKS):
+                read = line < size and chunk < there
+                behind_k = line < size and chunk >= there
+                colour = style.GREEN if read else style.ORANGE if behind_k else style.SKY
+                _box(axes, 2 * chunk, high * line, 2, high, colour)
+                _words(axes, 2 * chunk + 1, high * (line + 0.5), "16" if read else "0", colour)
+        axes.set_title(f"{name}: k from {begin} on", fontsize=9)
+        axes.text(2 * there, -0.15, f"K = {K}", fontsize=8, ha="center", va="bottom")
+        axes.text(-0.15, high * size, side, fontsize=8, ha="right", va="center")
+    _box(of_c, 0, 0, 8, 8, style.FACE, "///")
+    _box(of_c, 0, 0, columns, 8 / 6 * rows, style.GREEN)
+    _words(of_c, columns / 2, 4 / 6 * rows, "stored", style.GREEN)
+    _words(of_c, 4, 5.6, "not stored", style.FACE)
+    of_c.set_title("C", fontsize=9)
+    of_c.text(columns, -0.15, "N", fontsize=8, ha="center", va="bottom")
+    of_c.text(-0.15, 8 / 6 * rows, "M", fontsize=8, ha="right", va="center")
+    for axes in (of_a, of_b, of_c):
+        axes.set(xlim=(-0.9, 8.1), ylim=(8.1, -0.9))
+        axes.axis("off")
+    return figure, (f"The last k-tile, K is {K}. Of each row of A and of B that exists the first chunk is read, 16 "
+                    "bytes; of chunks behind K, and of rows behind M or N, 0. C is stored up to M and N.")  # fmt: skip
 
 
 def _box(
@@ -98,7 +124,7 @@ def _pieces(begin: int, end: int, k_tiles: int) -> list[tuple[int, int]]:
 LINES = {
     "three kernels": (style.VERMILLION, "o"),
     "cuBLAS + two kernels": (style.BLUE, "s"),
-    "in 4 pieces, two streams": (style.GREEN, "^"),
+    "fused, GELU": (style.GREEN, "^"),
 }
 
 
@@ -120,7 +146,7 @@ def layer(origin: str, times: Mapping[int, Mapping[str, float]]):
     axes.set_xscale("log", base=2)
     axes.set(xlim=(110, 14000), ylim=(0, None), xlabel="K", ylabel="time, fused = 1",
              xticks=list(times), xticklabels=list(times))  # fmt: skip
-    axes.set_title(f"bias and ReLU, C of 4096 x 4096: {origin}", fontsize=9)
+    axes.set_title(f"bias and ReLU (one line: GELU), C of 4096 x 4096: {origin}", fontsize=9)
     axes.grid(axis="y")
     return figure, f"Time over that of the fused kernel, {origin}. {'; '.join(words)}."
 

@@ -57,6 +57,28 @@ _BY_8, _BY_4, _BY_2, _BY_1 = _CHOICE.splitlines(keepends=True)
 _ALL = "int all = first | stride | width;"
 _ONE, _TWO = "(2, 0.5, sums, bias, C)", "(1, 0, sums + 2049, bias, np.full((8, 8), np.nan))"
 
+_FIRST_OF, _EARLIER = "max(begin, tile_begin)", "end < tile_begin + k_tiles"
+_WROTE = "            __syncthreads();                          // all have written\n"
+_RAISED = "if (t == 0) release(&flags[mine]);"
+_WALK = "for (int other = mine; begin_of(other, row) > tile_begin;) {\n                --other; "
+_LOOK = "while (!acquired(&flags[other])) {}"
+_LOOK_OF_ONE = f"if (t == 0)\n                    {_LOOK}"
+_KNOW = "                __syncthreads();                      // all know\n"
+_ADD = "sum += left[other * width + t];"
+_PIECE = "int tile = (end - 1) / k_tiles, tile_begin = tile * k_tiles;"
+_FORWARD = [  # from the beginning of the share to its end
+    (
+        "int begin = begin_of(mine, row), end = begin_of(mine + 1, row);",
+        "int begin = begin_of(mine, row), last = begin_of(mine + 1, row);",
+    ),
+    ("while (begin < end)", "while (begin < last)"),
+    (
+        _PIECE,
+        "int tile = begin / k_tiles, tile_begin = tile * k_tiles, end = min(last, tile_begin + k_tiles);",
+    ),
+    ("end = first;", "begin = end;"),
+]
+
 SOLVED = {"06.11": solved_function("best_parts"), "06.12": _kernel_and_tests}
 RIGHT_ANSWERS = {
     "06.11": [
@@ -100,8 +122,44 @@ RIGHT_ANSWERS = {
              "        for (int i = threadIdx.x % 32; i < words; i += 32)\n"
              "            ((Word*)(to + row * width))[i] = ((const Word*)(from + row * stride))[i];")]),
     ],
+    "06.15": [
+        ("every thread looks", [(_LOOK_OF_ONE, _LOOK), (_KNOW, "")]),
+        ("from the lowest block up", [
+            (_WALK, "int lowest = mine;\n            while (begin_of(lowest, row) > tile_begin) --lowest;\n"
+                    "            for (int other = lowest; other < mine; ++other) {\n")]),
+        ("by the tile of the block", [
+            (_WALK, "for (int other = mine - 1; other >= 0 && begin_of(other + 1, row) > tile_begin; --other) {\n")]),
+        ("the end by a remainder", [(_EARLIER, "end % k_tiles != 0")]),
+        ("a fence as well", [(_WROTE, "            __threadfence();\n" + _WROTE)]),
+    ],
 }  # fmt: skip
 WRONG_ANSWERS = {
+    "06.15": [
+        ("nothing taken", [(_WALK, "for (int other = 0; other;) {\n")], "are they added to the sum"),
+        ("one block alone", [(_WALK, "if (int other = mine; begin_of(mine, row) > tile_begin) {\n --other;")],
+         "three parts or more"),
+        ("the tile's beginning always", [(_FIRST_OF, "tile_begin")], "added once"),
+        ("no barrier before the flag", [(_WROTE, "")], "which link is missing"),
+        ("no barrier behind the wait", [(_KNOW, "")], "which link is missing"),
+        ("the barrier of one thread", [
+            (_WROTE, ""), (_RAISED, "if (t == 0) {\n                __syncthreads();\n release(&flags[mine]);\n }")],
+         "outside of the if of one thread"),
+        ("nobody leaves", [(_EARLIER, "false")], "raises its own flag"),
+        ("nobody stores", [(_EARLIER, "true")], "is stored by one block"),
+        ("the flag of the tile", [(_RAISED, _RAISED.replace("mine", "tile"))], "its block's own flag"),
+        ("no flag", [(_RAISED, "")], "raises its own flag"),
+        ("looks a hundred times", [(_LOOK, "for (int i = 0; i < 100 && !acquired(&flags[other]); ++i) {}")],
+         "later than any number of looks"),
+        ("from the beginning", _FORWARD, "a block leaves first, and waits then"),
+        ("adds the k-tiles itself", [
+            (_WALK, "for (int k_tile = tile_begin; k_tile < first; ++k_tile) sum += A[k_tile * width + t];\n"
+                    "            for (int other = 0; other;) {\n")], "comes from `left`"),
+        ("left is a sum of the whole share", [
+            ("left[mine * width + t] = sum;",
+             "left[mine * width + t] = sum;\n            if (begin < first) left[mine * width + t] += 1;"),
+            (_ADD, "sum += left[other * width + t] - (begin_of(other, row) < tile_begin);")], "and nothing else"),
+        ("one block too far", [(_WALK, "for (int other = mine; other > 0;) {\n --other;")], ""),
+    ],
     "06.11": [
         ("always eight", [(_BEST, "return 8")], "two waves where fewer need one"),
         ("nothing extra", [(" + (extra if parts > 1 else 0)", "")], "the sums cost `extra`"),

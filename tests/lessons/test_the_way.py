@@ -7,7 +7,7 @@ from tests.lessons.reading import LESSONS, cells_of, prose, tags_of
 from tools.author.sittings import words as words_in
 
 LIMITS = {
-    "06_complete_gemm": (64, 3100),
+    "06_complete_gemm": (64, 3500),
     "07_hopper": (64, 2760),
     "08_never_a_pause": (64, 2600),
     "09_your_own_kernel": (64, 2600),
@@ -15,7 +15,7 @@ LIMITS = {
 """Of one lesson: cells, and words of Markdown outside folds. Of all others (64, 3300)."""
 OF_ALL = 16_000
 """Words of lessons 00 to 05 together; with what goes deeper and the exercises WITH_ALL."""
-OF_TEN = 27_000
+OF_TEN = 27_400
 """Words of lessons 00 to 09 together."""
 WITH_ALL = 44_000
 IGNORED = 60
