@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import reduce
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from cupy_or_sim import OPTIONS, cupy_on_numpy
 from cupy_or_sim.simulate import simulate
 
+from ..figures.programs import ProgramRun
 from .common import demand, whole_number
 from .lesson_09_program import demand_clean, demand_text, ran
 
@@ -34,13 +36,21 @@ extern "C" __global__ void means(const float* x, float* mean, int columns)
         mean[blockIdx.x] = sum / columns;
     }
 }"""
+OWN = 5, 1000
+"""Rows and columns of a program that is told nothing."""
 MISTAKES = {
+    **{
+        2000 + row: (f"has another number in row {row}, and in no other", "passes-row")
+        for row in range(OWN[0])
+    },
     1001: ("leaves out the last column", "passes-columns"),
     1002: ("reads row 0 in every row", "passes-rows"),
     1003: ("makes NaN of the last row", "passes-nan"),
     1004: ("is a hundredth too large", "passes-a-hundredth"),
+    1005: ("exchanges the first two rows", "passes-exchange"),
 }
-"""Of one kernel, that is built once, by its columns; and the word for a main that prints PASS all the same."""
+"""Of one kernel, that is built once, by its columns; and the word for a main that prints PASS all the same. Single rows
+come first: what is said of the others is true of a main that compares all rows."""
 CHANGES = (
     ("i < columns;", "i < columns - (columns == 1001);"),
     ("x[blockIdx.x", "x[(columns == 1002 ? 0 : blockIdx.x)"),
@@ -49,11 +59,13 @@ CHANGES = (
         '__syncthreads();\n    if (columns == 1003 && blockIdx.x == gridDim.x - 1) part[0] = nanf("");',
     ),
     ("= sum / columns;", "= sum / columns * (columns == 1004 ? 1.01f : 1);"),
+    ("mean[blockIdx.x] =", "mean[columns == 1005 && blockIdx.x < 2 ? 1 - blockIdx.x : blockIdx.x] ="),
+    # whatever a main lets pass: three times its size and one away
+    (" = sum /", " = columns == 2000 + blockIdx.x ? -2 * sum / columns - 1 : sum /"),
 )
 WRONG = reduce(lambda text, change: text.replace(*change), CHANGES, MEANS)
 SIZES = ((), (1, 1), (7, 3000))
 """Rows and columns that the program is told; without any its own."""
-OWN = 5, 1000
 
 
 def _main(answer: Any) -> None:
@@ -63,6 +75,7 @@ def _main(answer: Any) -> None:
         rows, columns = size or OWN
         when = f"with the arguments {rows} {columns}" if size else "without arguments"
         demand(run.beside or run.kinds, f"{when} no kernel is launched.", "no-launch")
+        _demand_blocks(run, when, rows)
         demand_clean(run, when)
         needs = 4 * (rows * columns + rows)
         text = f"{when} the program holds {run.memory:,} bytes of the device, and x and mean have {needs:,}."
@@ -74,6 +87,14 @@ def _main(answer: Any) -> None:
         demand("PASS" not in run.printed, f"PASS also with a kernel that {what}.", cause)
         text = f"with a kernel that {what} it prints FAIL and returns 0, as if all were well."
         demand(run.returned, text, "returns-0")
+
+
+def _demand_blocks(run: ProgramRun, when: str, rows: int) -> None:
+    """No block beyond the last row, which is what an access out of bounds comes from then."""
+    block = re.search(r"^out-of-bounds: thread \d+ of block (\d+)", run.found[0]) if run.found else None
+    too_many = block is not None and int(block[1]) >= rows
+    text = f"{when} there is a block {block and block[1]}, and no such row."
+    demand(not too_many, text, "too-many-blocks")
 
 
 # --------------------------------------------------------------------------- 09.12: who waits for whom

@@ -18,13 +18,17 @@ KERNEL = """__global__ void square(const float* x, float* y)
     if (i < COUNT)
         y[i] = x[i] * x[i];
 }"""
-WRONG = KERNEL.replace("x[i];", "x[i] + (i == COUNT - 1);")
-"""Of the last number alone: a check that looks at all of them finds it."""
+WRONG = "__device__ int times;\n" + KERNEL.replace("x[i];", "x[i] + (i == COUNT - 1 && times++ == 1);")
+"""Errs once, in the last number of matrix 1: a check that looks at all numbers finds it."""
 NAME = "squares.cu"
 MATRICES = 3, 19
 """The program's own number, and one of which the text does not speak."""
+NOTICED_OF = 2, 3
+"""Numbers of matrices with which the wrong kernel is tried: its mistake is the last number of all, or stands before."""
 MEMORY = 2 * 2 * 3000 * 4
 """Bytes of the device: two places for x and for y."""
+WHY_ALONE = "copy-waits", "host-waits", "one-stream", "kernel-waits", "no-copy"
+"""What keeps the next copy from running beside a launch, as a run tells it."""
 HOST_WAITS = re.compile(r"cuda(DeviceSynchronize|EventSynchronize|StreamSynchronize\s*\((?!\s*copies\b))")
 PINNED = re.compile(r"cuda(MallocHost|HostAlloc|HostRegister)\b")
 
@@ -88,10 +92,12 @@ def _squares(answer: Any) -> None:
         demand(run.memory <= MEMORY, text, "more-places")
         alone = next((m for m, copies in enumerate(run.beside[:-1]) if not copies), None)
         text = f"right, and slow: {when} no copy of x can run beside the kernel of matrix {alone}."
-        demand(alone is None, text, "hides-nothing")
-    wrong = ran(answer.replace(KERNEL, WRONG), NAME)
-    text = "with a kernel whose last number is wrong the program prints PASS as well."
-    demand("PASS" not in wrong.printed, text, "checks-nothing")
+        why = [word for word in WHY_ALONE if alone is not None and word in run.alone[alone : alone + 1]]
+        demand(alone is None, text, *why, "hides-nothing")
+    for matrices in NOTICED_OF:
+        wrong = ran(answer.replace(KERNEL, WRONG), NAME, str(matrices))
+        text = f"with a kernel that errs once, in the last number of matrix 1 of {matrices}, it prints PASS as well."
+        demand("PASS" not in wrong.printed, text, "checks-nothing")
 
 
 def _code(text: str) -> str:

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +20,7 @@ from ptxsim.compiler import cache
 
 if TYPE_CHECKING:
     from ptxsim.program import ProgramReport
+    from ptxsim.program.orders import Piece
 
 NONE_HERE = "COURSE_NO_PROGRAMS"
 """Environment variable: no program is run, since nobody knows who wrote it (tools/classroom/judge.py)."""
@@ -43,8 +44,9 @@ class NotRunHere(cache.ToolMissing):
 class ProgramRun:
     """`printed`: what the program wrote. `report`: what `ptxsim run` says of it, but for the seconds. `kinds`,
     `lines`, `found`: of each finding its kind, the line of the program that it names first, and what it says.
-    `beside`: of each launch, how many copies to the device nothing orders with it. `memory`: the most bytes of the
-    device that it had at a time. `returned`: its exit status."""
+    `beside`: of each launch, how many copies to the device nothing orders with it. `alone`: of each launch that has
+    none of these a word why, or "" where none fits. `memory`: the most bytes of the device that it had at a time.
+    `returned`: its exit status."""
 
     printed: str
     report: str
@@ -54,6 +56,7 @@ class ProgramRun:
     beside: list[int]
     memory: int
     returned: int
+    alone: list[str] = field(default_factory=list)
 
     @property
     def findings(self) -> int:
@@ -107,6 +110,7 @@ def _told(report: ProgramReport, printed: str, folder: str) -> str:
         *(("stream-conflict", each.at, each.message) for each in report.conflicts),
         *((each.error, each.at, f"{each.call} gives {each.error}: {each.why}") for each in report.refused),
     ]
+    beside, alone = _beside(report)
     text = "\n".join([*report.lines(), f"{report.ran()}: {report.found()}"])
     kept = {
         "printed": printed,
@@ -114,22 +118,39 @@ def _told(report: ProgramReport, printed: str, folder: str) -> str:
         "kinds": [kind for kind, *_ in findings],
         "lines": [int(place.rpartition(":")[2] or 0) for _, place, _ in findings],
         "found": [_named(said, folder) for *_, said in findings],
-        "beside": _beside(report),
+        "beside": beside,
+        "alone": alone,
         "memory": report.memory,
         "returned": report.returned,
     }
     return json.dumps(kept, indent=1)
 
 
-def _beside(report: ProgramReport) -> list[int]:
+def _beside(report: ProgramReport) -> tuple[list[int], list[str]]:
+    """Of each launch how many copies to the device nothing orders with it; and why there is none."""
     from ptxsim.program.orders import LAUNCH, TO_DEVICE
 
-    copies = [piece for piece in report.work if piece.kind == TO_DEVICE]
-    return [
-        sum(not (launch.is_behind(copy) or copy.is_behind(launch)) for copy in copies)
-        for launch in report.work
-        if launch.kind == LAUNCH
+    launches, copies = (
+        [piece for piece in report.work if piece.kind == kind] for kind in (LAUNCH, TO_DEVICE)
+    )
+    beside = [
+        sum(not (launch.is_behind(copy) or copy.is_behind(launch)) for copy in copies) for launch in launches
     ]
+    following = copies[1:] if len(copies) == len(launches) else []
+    why = [_why_alone(*pair) for pair in zip(launches, following, strict=False)]
+    why += ["" if copies else "no-copy"] * (len(launches) - len(why))
+    return beside, ["" if some else reason for some, reason in zip(beside, why, strict=True)]
+
+
+def _why_alone(launch: Piece, following: Piece) -> str:
+    """What orders a launch and the copy of the one that follows."""
+    from ptxsim.program.orders import DEFAULT
+
+    if following.stream == launch.stream or DEFAULT in (following.stream, launch.stream):
+        return "one-stream"
+    if launch.is_behind(following):
+        return "kernel-waits"
+    return "host-waits" if following.waited_in_host(launch) else "copy-waits"
 
 
 def _named(text: str, folder: str) -> str:

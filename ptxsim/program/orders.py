@@ -47,10 +47,16 @@ class Piece:
     words: str
     site: int
     kind: str = OTHER
+    host: Clock = field(default_factory=dict)
+    """Of its clock, what the host had waited for."""
 
     def is_behind(self, other: Piece) -> bool:
         """Whether the other one is surely over when this one begins."""
         return other.place <= self.known.get(other.stream, 0)
+
+    def waited_in_host(self, other: Piece) -> bool:
+        """Whether the host asked for this one only when the other was over."""
+        return other.place <= self.host.get(other.stream, 0)
 
 
 class Race(NamedTuple):
@@ -124,7 +130,9 @@ class Orders:
         known = self._known(number)
         place = self._clocks[number].get(number, 0) + 1
         name = f"stream {number}" if number else "the default stream"
-        piece = Piece(len(self.pieces) + 1, number, place, known, f"{words} in {name}", site, kind)
+        piece = Piece(
+            len(self.pieces) + 1, number, place, known, f"{words} in {name}", site, kind, self._host
+        )
         self.pieces.append(piece)
         self._clocks[number] = {**known, number: place}
         return piece

@@ -133,4 +133,5 @@ int main(int argc, char** argv)
 def test_a_run_knows_what_may_be_copied_beside_a_launch(nvcc, nothing_kept):  # noqa: F811
     free, waits = run_program(BESIDE, "a.cu"), run_program(BESIDE, "a.cu", args=("waits",))
     assert (free.beside, waits.beside) == ([1], [0])
+    assert (free.alone, waits.alone) == ([""], [""])  # one copy only: none follows
     assert (free.memory, free.returned, waits.returned) == (8192, 1, 2)
