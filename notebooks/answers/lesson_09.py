@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+from collections.abc import Iterable
 from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from io import StringIO
 from math import ceil
 from posixpath import basename, normpath
@@ -19,11 +21,14 @@ from ptxsim.__main__ import parser
 from ptxsim.observe.events import Load, Work
 
 from .common import demand, demand_kernel, demand_no_hazard, fail
+from .needless import needless_barrier
 from .untried import Untried
 
 COLUMNS = 128, 256, 200, 1000, 1, 38_500
 """Of the rows that are tried: the author's own size first, then whole pieces, then what is left over: of eight pieces,
 and of one. Last 301 pieces, for a kernel with a place for each piece, or a barrier in its first turns only."""
+SOME = 1000
+"""Of these, by which barriers are counted: two in each of its turns are enough."""
 ROWS, THREADS = 2, 128
 LONG = 4 * THREADS
 """Columns from which on all warps read x, also where a thread takes four numbers at a time."""
@@ -31,12 +36,23 @@ UNWRITTEN = np.uint32(0x7FC0_5EED)
 """What y is full of: a NaN that no arithmetic gives."""
 
 
-def _running_sums(kernel: Any) -> None:
+def _running_sums(kernel: Any) -> str | None:
+    """Right sums of any number of columns, by all warps. A needless barrier is told."""
     demand_kernel(kernel)
-    for columns in (*COLUMNS, *_more_columns(kernel)):
+    reports = _summed(kernel, (*COLUMNS, *_more_columns(kernel)))
+    turns = ceil(SOME / THREADS)
+    return needless_barrier(
+        kernel, reports[SOME].events, 2 * turns, partial(_summed, all_columns=COLUMNS[:5])
+    )
+
+
+def _summed(kernel: Any, all_columns: Iterable[int]) -> dict[int, Report]:
+    """By columns, of rows that are right."""
+    reports = {}
+    for columns in all_columns:
         x = np.random.default_rng(9).integers(-3, 4, (ROWS, columns)).astype(np.float32)
         y = np.full(x.shape, UNWRITTEN).view(np.float32)
-        report = simulate(kernel, (ROWS,), (THREADS,), (x, y, np.int32(columns)))
+        reports[columns] = report = simulate(kernel, (ROWS,), (THREADS,), (x, y, np.int32(columns)))
         demand_no_hazard(report)
         wrong, missing = y != np.cumsum(x, axis=1), y.view(np.uint32) == UNWRITTEN
         demand(not missing.any(), f"with {columns} columns {missing.sum()} sums are missing.", "missing")
@@ -50,6 +66,7 @@ def _running_sums(kernel: Any) -> None:
             f"with {columns} columns y{first} is the first of {wrong.sum()} sums that are wrong.",
         )
         _demand_shared_work(report, columns)
+    return reports
 
 
 def _more_columns(kernel: Any) -> list[int]:
