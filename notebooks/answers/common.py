@@ -208,17 +208,36 @@ def _told(error: CheckFailed) -> str:
     return "".join(str(error).splitlines()[1:2])
 
 
-BARRIER = re.compile(r"(?:\b__syncthreads\s*\(\s*\)|\bnamed_sync\s*<[^;>]*>\s*\([^;()]*\))\s*;")
+BARRIER = re.compile(
+    r"(?:\b__syncthreads\s*\(\s*\)|\bnamed_sync\s*<[^;>]*>\s*\([^;()]*\)"
+    r'|\basm\s*(?:volatile\s*)?\(\s*"bar(?:rier)?\.(?:cta\.)?sync[^"]*"[^;"]*\))\s*;'
+)
+LAMBDA = re.compile(r"\bauto\s+(\w+)\s*=\s*\[[^\]]*\]\s*(?:\(\s*\)\s*)?\{([^{}]*)\}\s*;")
+"""A function without parameters that stands in a kernel: its name and its body."""
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def without_each_barrier(source: str) -> list[tuple[int, str]]:
     """(line of a barrier, the source without it), of each that a thread waits at."""
     code = COMMENT.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), source)
+    code = _written_out(code)
     return [
-        (code.count("\n", 0, begin) + 1, f"{source[:begin]};{source[end:]}")
+        (code.count("\n", 0, begin) + 1, f"{code[:begin]};{code[end:]}")
         for begin, end in (barrier.span() for barrier in BARRIER.finditer(code))
     ]
+
+
+def _written_out(code: str) -> str:
+    """The code with each lambda that holds a barrier in the places where it is called, on the lines as they are."""
+    for found in LAMBDA.finditer(code):
+        name, body = found.groups()
+        call = re.compile(rf"\b{name}\s*\(\s*\)\s*;")
+        calls, uses = len(call.findall(code)), len(re.findall(rf"\b{name}\b", code))
+        if BARRIER.search(body) and "return" not in body and uses == calls + 1:
+            code = code.replace(found[0], "\n" * found[0].count("\n"))
+            written = body.replace("\n", " ")
+            code = f"{{{written}}}".join(call.split(code))
+    return code
 
 
 def demand_no_needless_barrier(kernel: Any, right: Callable[[Any], bool], given: int = 0) -> None:

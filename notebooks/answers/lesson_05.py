@@ -314,12 +314,13 @@ def _number_of_slots(answer: Any) -> None:
         demand(not same, f"you count {name}.", cause)
     by_tile = np.reshape(given[:-1], (len(SHAPES), -1))  # of the latencies that all have
     demand(np.ptp(by_tile, axis=0).any(), "you give the same number of slots for every tile.", "one-tile")
-    for case, mine, slots in zip(CASES, given, right, strict=True):
-        tile, latency, late = case
-        demand(
-            mine == slots,
-            f"tile {tile}, latency {latency}, issue_then_wait={late}: you say {mine}, and it takes {slots}.",
+    wrong = [each for each in zip(CASES, given, right, strict=True) if each[1] != each[2]]
+    one_number = 2 * len(wrong) < len(CASES) and len({mine for _, mine, _ in wrong}) == 1
+    for (tile, latency, late), mine, slots in wrong:
+        text = (
+            f"tile {tile}, latency {latency}, issue_then_wait={late}: you say {mine}, and it takes {slots}."
         )
+        fail(text, *["a-limit"] * one_number)
 
 
 EXERCISES = {

@@ -177,6 +177,7 @@ WRONG_ANSWERS = {
         ("one number", [("3, 1, 2, 2", "3")], "write four numbers"),
     ],
     "05.12": [
+        ("leaves three", [(_ALL, "wait_group<3>();")], "a wait that leaves three waits for nothing"),
         ("the count of the lesson", [(_ALL, "wait_group<2>();")], "where K is 5 x 32. Hint: a k-tile is read before"),
         ("all waited for where there are more than five", [
             (_WAITS, "if (k_tiles > 5) wait_group<0>();\n        else " + _WAITS)], "two at most"),
@@ -252,7 +253,17 @@ WRONG_ANSWERS = {
     ],
     "05.15": [
         ("a barrier more", [(_COMPUTE, _SECOND)], "what two threads would do without it"),
-        ("waits for one less", [(_COUNT, _COUNT.replace("4", "3"))], "how many groups are newer than that of row + 1"),
+        ("a barrier more, in PTX", [(_COMPUTE, _COMPUTE + '\n        asm volatile("bar.sync 0;");')],
+         "what two threads would do without it"),
+        ("a barrier more, in a lambda that is called twice", [
+            (_PROLOGUE, _PROLOGUE + "\n    auto meet = [&] { wait_group<STAGES - 4>(); __syncthreads(); };"),
+            (_COUNT + _BARRIER + _ISSUE + _COMPUTE, "        meet();\n" + _ISSUE + _COMPUTE + "\n        meet();")],
+         "what two threads would do without it"),
+        ("waits for one less", [(_COUNT, _COUNT.replace("4", "3"))],
+         "the count of the wait is too large: how many groups are newer"),
+        ("waits for one less, where the copy comes first", [
+            (_COUNT + _BARRIER + _ISSUE + _COMPUTE, _ISSUE + _LATE.replace("3", "2") + _SECOND)],
+         "the count of the wait is too large: how many groups are newer"),
         ("waits for all", [(_COUNT, _COUNT.replace("STAGES - 4", "0"))], "how many groups may the wait leave"),
         ("no barrier", [(_BARRIER, "")], "reads its neighbours' numbers"),
         ("the copy before the barrier", [(_BARRIER + _ISSUE, _ISSUE + _BARRIER)], "free behind the barrier"),
