@@ -96,10 +96,22 @@ def edited(source: str, *changes: tuple[str, str]) -> str:
     return source
 
 
-def show_diff(a: object, b: object) -> "Diff":
-    """What changed from kernel `a` to kernel `b`; each is CUDA source or a `cp.RawKernel`."""
+def show_diff(a: object, b: object, indents: bool = True) -> "Diff":
+    """What changed from kernel `a` to kernel `b`; each is CUDA source or a `cp.RawKernel`. Without `indents` a line
+    that only moved to the right or left is no change, and stands as in `b`."""
     before, after = (str(getattr(side, "code", side)).strip("\n").splitlines() for side in (a, b))
+    if not indents:
+        before = _indented_as(after, before)
     return Diff("\n".join([*difflib.unified_diff(before, after, lineterm="")][2:]) or "no difference")
+
+
+def _indented_as(after: list[str], before: list[str]) -> list[str]:
+    """The lines before, those that differ by their indentation alone as they are after."""
+    stripped = ([line.strip() for line in lines] for lines in (before, after))
+    found = list(before)
+    for match in difflib.SequenceMatcher(None, *stripped, autojunk=False).get_matching_blocks():
+        found[match.a : match.a + match.size] = after[match.b : match.b + match.size]
+    return found
 
 
 class Diff(str):

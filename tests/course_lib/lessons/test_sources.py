@@ -166,6 +166,14 @@ def test_the_diff_shows_what_changed_and_where():
     assert repr(diff) == "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c"
 
 
+def test_a_line_that_only_moved_is_no_change_without_indents():
+    before, after = "{\nloop\n  a;\n  b;\n}", "{\nouter\n  loop\n    a;\n    c;\n}"
+    assert repr(show_diff(before, after, indents=False)) == (
+        "@@ -1,5 +1,6 @@\n {\n+outer\n   loop\n     a;\n-  b;\n+    c;\n }"
+    )
+    assert "-  a;" in show_diff(before, after)
+
+
 def test_the_diff_of_two_kernels_takes_their_source():
     class Kernel:
         def __init__(self, code):
