@@ -54,14 +54,15 @@ def cluster():
         box(x, 1.6, 2.0, 1.1, f"A, rows of\nblock {block}: 16 KB", style.ORANGE)
         box(x + 2.1, 1.6, 2.0, 1.1, "producer 0's\nB: 16 KB", style.SKY)
         box(x + 4.2, 1.6, 2.0, 1.1, "producer 1's\nB: 16 KB", style.SKY)
-        ax.text(x, 2.8, f"a slot of block {block}", fontsize=8, va="top")
-        box(x, 3.2, 2.9, 0.9, "full: 48 KB", style.FACE)
-        box(x + 3.3, 3.2, 2.9, 0.9, "empty: 4 arrivals", style.FACE)
+        ax.text(x + 0.5, 3.0, f"bytes of a slot of block {block}", fontsize=8, va="center")
+        style.arrow(ax, (x + 0.3, 2.7), (x + 0.3, 3.3), style.TEXT, **touching)
+        box(x, 3.3, 2.9, 0.9, "full: 48 KB", style.FACE)
+        box(x + 3.3, 3.3, 2.9, 0.9, "empty: 4 arrivals", style.FACE)
         box(x, 0.1, 2.6, 0.7, f"producer {block}", style.FACE)
         for consumer in 0, 1:
             box(x + 0.3 + 3.0 * consumer, 5.2, 2.6, 0.8, f"consumer {consumer} of {block}", style.GREEN)
             for other in 0.0, 9.0:
-                begin, end = (x + 1.6 + 3.0 * consumer, 5.2), (other + 4.75, 4.1)
+                begin, end = (x + 1.6 + 3.0 * consumer, 5.2), (other + 4.75, 4.2)
                 style.arrow(ax, begin, end, style.GREEN, **touching | {"linewidth": 0.9})
     for x, to in ((1.3, (3.1, 12.1)), (10.3, (5.2, 14.2))):
         for at in to:
@@ -78,8 +79,9 @@ def cluster():
     )
 
 
-MATH, STORES, TO_SHARED = 4.0, 1.6, 0.6
-"""Lengths of the sketch of two epilogues, not measured."""
+MATH, STORES, TO_SHARED = 8.0, 1.6, 0.8
+"""Lengths of the sketch of two epilogues. The first two are as 64 x 1,024 cycles to a pause of `cluster`; the third is
+not to scale, because how short it is is the reader's to predict."""
 
 
 @style.styled
@@ -98,16 +100,16 @@ def epilogues(pause: str = "a pause", shorter: str = "short"):
         "cluster: the threads write C, and the tensor cores wait": (
             STORES,
             pause,
-            [(1, begin, STORES, "store to C", "stores") for begin in (MATH, 2 * MATH + STORES)],
+            [(1, begin, STORES, "to C", "stores") for begin in (MATH, 2 * MATH + STORES)],
         ),
         "complete: the copy engine writes C behind the next tile's math": (
             TO_SHARED,
             shorter,
             [
                 (1, MATH, TO_SHARED, "", "write"),
-                (2, behind, STORES, "write tile 0", "copy"),
+                (2, behind, STORES, "tile 0", "copy"),
                 (1, behind + MATH, TO_SHARED, "", "write"),
-                (2, 2 * behind, STORES, "write tile 1", "copy"),
+                (2, 2 * behind, STORES, "tile 1", "copy"),
             ],
         ),
     }
@@ -119,14 +121,14 @@ def epilogues(pause: str = "a pause", shorter: str = "short"):
             if label:
                 ground = style.GREEN if kind == "math" else style.FACE
                 style.label(ax, begin + length / 2, row + 0.52, label, ground=ground)
-        style.label(ax, MATH + rest / 2, 0.52, said)
+        style.label(ax, MATH + rest / 2, 0.52, said.replace(" ", "\n"))
         ax.set(xlim=(0, 2 * MATH + 2 * STORES + 0.1), ylim=(3, 0), xticks=[])
         ax.set_yticks([0.5, 1.5, 2.5], ["tensor cores", "consumers' threads", "copy engine: C"])
         ax.set_title(title, fontsize=9)
     look = {"arrowstyle": "->", "color": style.TEXT}
-    end, text_at = (MATH + TO_SHARED / 2, 1.9), (MATH - 2.6, 2.55)
+    end, text_at = (MATH + TO_SHARED / 2, 1.9), (MATH - 4.3, 2.55)
     ax.annotate("sums → shared memory", end, text_at, fontsize=8, arrowprops=look)
-    ax.set_xlabel("time →      (not to scale)", fontsize=8)
+    ax.set_xlabel("time →      (math and the first pause to scale)", fontsize=8)
     return figure, (
         f"Two schedules of two tiles. In cluster the tensor cores rest after each tile ({pause}) until the "
         "consumers' threads have stored it to C. In complete the threads only write their sums into shared "

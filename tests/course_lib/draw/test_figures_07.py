@@ -46,13 +46,13 @@ def test_one_tile_gives_the_share_that_its_stretches_have():
 
 def test_every_consumer_arrives_in_both_blocks():
     figure, words = lesson_08.cluster()
-    green = [text for text in figure.axes[0].texts if getattr(text, "arrow_patch", None) is not None]
-    assert len(green) == 8 + 4 + 2 and "four arrivals at each" in words
+    arrows = [text for text in figure.axes[0].texts if getattr(text, "arrow_patch", None) is not None]
+    assert len(arrows) == 8 + 4 + 2 + 2 and "four arrivals at each" in words
 
 
 def test_a_pause_is_written_at_the_rest_of_the_tensor_cores():
     figure, words = lesson_08.epilogues("12,450 cycles", "?")
-    assert {"12,450 cycles", "?"} <= set(texts(figure)) and re.search(r"\(12,450 cycles\)", words)
+    assert {"12,450\ncycles", "?"} <= set(texts(figure)) and re.search(r"\(12,450 cycles\)", words)
 
 
 def busy(*stretches: list[int]) -> dict[str, list[list[int]]]:
