@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ptxsim import Report
-from ptxsim.observe.events import BulkCopy, Event, MbarrierWait, Store
+from ptxsim.observe.events import BulkCopy, ClusterWait, Event, MbarrierWait, Store
 
 from .common import demand, demand_kernel
 from .lesson_07_ring import (
@@ -27,6 +27,8 @@ MANY_TILES = 4
 """The most tiles of a launch that each answer gets."""
 EVEN = (2, 2, 2)
 """Tiles along M and N, and k-tiles, of another launch of it."""
+MEETINGS = 2
+"""Of a pair of blocks: when the barriers are made, and before one of them leaves."""
 LONG = 13
 """K-tiles of the longest launch: a loop that ends after 8 or 12 is no loop over all of K."""
 
@@ -101,8 +103,9 @@ def _demand_next_tile_ahead(report: Report, tiles: int, k_tiles: int) -> None:
     )
 
 
-def _pair(answer: Any) -> None:
-    """A pair of blocks that makes several tiles, of a number of k-tiles that is no multiple of the slots."""
+def _pair(answer: Any) -> str | None:
+    """A pair of blocks that makes several tiles, of a number of k-tiles that is no multiple of the slots. A remark
+    where the blocks meet more often than they must."""
     demand_kernel(answer)
     report = run(answer, (128, 256, 64), (1, 2, 3), 2, 2)
     run(answer, (128, 256, 64), (1, 3, 1), 2, 2)
@@ -112,6 +115,13 @@ def _pair(answer: Any) -> None:
     pairs = (((pairs, 1), 2 * pairs) for pairs in apart.blocks({M: 1 / 128, "%ctaid.x": 1 / 2}, 1))
     demand_more_tiles(answer, (128, 256, 64), (*along_n, *pairs), 2)
     demand_shared_copies(report, 2 * 3 * (128 + 256) * 128, "B")
+    meetings = max(sum(isinstance(event, ClusterWait) for event in mine) for mine in report.events)
+    if meetings <= MEETINGS:
+        return None
+    return (
+        f"But the two blocks meet {meetings} times for {2 * 3} k-tiles, and each time all wait for the slowest warp of "
+        "both. At the beginning and at the end is enough: in between `full` and `empty` say all."
+    )
 
 
 EXERCISES = {

@@ -92,5 +92,29 @@ ARRIVE_LATE = """\
                 wgmma_wait<1>();
                 if (k_tile > 0 && thread < CLUSTER) mbarrier_arrive_at(&s.empty[(count - 1) % SLOTS], thread);
 """
+LOAD_SHARED = """\
+                load_rows_shared<CLUSTER>(
+                    TN, s.slots[slot].B, B, k_tile * TK, n, &s.full[slot]);
+"""
+MEETS = "                cluster_sync();\n"
+REMARKED = {
+    "08.2": [
+        ("the blocks meet in each k-tile", [
+            (" && threadIdx.x == 0;", ";"),
+            ("mbarrier_wait(&s.empty", "if (threadIdx.x == 0) {\n                mbarrier_wait(&s.empty"),
+            (LOAD_SHARED, LOAD_SHARED + "                }\n" + MEETS),
+            (ARRIVE, ARRIVE + MEETS)], "the two blocks meet 8 times for 6 k-tiles"),
+        ("they meet at the end of each tile", [
+            ("            store_sums", "            cluster_sync();\n            store_sums"),
+            (" && threadIdx.x == 0;", ";"),
+            ("for (int k_tile = 0; k_tile < k_tiles; ++k_tile, ++count) {\n                int slot = count % SLOTS;\n"
+             "                mbarrier_wait(&s.empty",
+             "for (int k_tile = 0; k_tile <= k_tiles; ++k_tile, ++count) {\n"
+             "                if (k_tile == k_tiles) { cluster_sync(); --count; continue; }\n"
+             "                if (threadIdx.x != 0) continue;\n"
+             "                int slot = count % SLOTS;\n                mbarrier_wait(&s.empty")],
+         "the two blocks meet 4 times for 6 k-tiles"),
+    ],
+}  # fmt: skip
 
 RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())
