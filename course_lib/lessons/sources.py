@@ -107,9 +107,9 @@ def show_diff(a: object, b: object, indents: bool = True) -> "Diff":
 
 def _indented_as(after: list[str], before: list[str]) -> list[str]:
     """The lines before, those that differ by their indentation alone as they are after."""
-    stripped = ([line.strip() for line in lines] for lines in (before, after))
+    old, new = ([line.strip() for line in lines] for lines in (before, after))
     found = list(before)
-    for match in difflib.SequenceMatcher(None, *stripped, autojunk=False).get_matching_blocks():
+    for match in difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
         found[match.a : match.a + match.size] = after[match.b : match.b + match.size]
     return found
 
