@@ -41,7 +41,7 @@ def _groups(answer: Any) -> None:
             fail(f"at the {look} look not {mine} pieces are sure to have landed.", f"{look}-look")
 
 
-def _on_their_way(events: Iterable[Event], at: type[Event], last: int) -> int:
+def _on_their_way(events: Iterable[Event], at: type[Event], pieces: int, last: int) -> int:
     """How many groups with copies are on their way at each event of the class `at`, in a warp, at the least; those of
     the `last` pieces not counted, when there is nothing left to copy."""
     found = [
@@ -49,7 +49,7 @@ def _on_their_way(events: Iterable[Event], at: type[Event], last: int) -> int:
         for event, groups, current in in_flight(events)
         if isinstance(event, at)
     ]
-    return min(found[: len(found) * (MANY - last) // MANY], default=0)
+    return min(found[: len(found) * (pieces - last) // pieces], default=0)
 
 
 @dataclass(frozen=True)
@@ -77,16 +77,18 @@ class _Pieces:
 
 def _demand_right(
     kernel: Any, given: _Pieces, counts: tuple[int, ...], cause: Callable[[Report], None] = lambda _: None
-) -> list[list[Event]]:
-    """What each warp does with MANY pieces, if the kernel is right for them and for these other numbers of pieces; else
-    the finding of the first of these. `cause` may raise a better one."""
+) -> dict[int, list[list[Event]]]:
+    """What each warp does with MANY pieces, and with the most of those that the kernel treats apart, if it is right
+    for them and for these others; else the finding of the first of these. `cause` may raise a better one."""
     demand_kernel(kernel)
     more = untried(kernel, 1, (*counts, MANY), PIECES, AHEAD)
+    most = [pieces for pieces in [max(more, default=0)] if pieces > MANY]
     launches = [((1,), given.args(pieces)) for pieces in (MANY, *counts, *more)]
     steps = MOST_STEPS * len(launches)
     events = clean_side_by_side(kernel, launches, (given.block,), max_steps=steps)
     if events is not None and not any(given.wrong(*args) for _, args in launches):
-        return events
+        return {MANY: events} | {pieces: given.report(kernel, pieces)[0].events for pieces in most}
+    found = {}
     for pieces in (*counts, MANY, *more):
         report, args = given.report(kernel, pieces)
         if not report.ok:
@@ -98,20 +100,22 @@ def _demand_right(
         wrong = given.wrong(*args)
         text = f"with {pieces} pieces: {wrong} of {args[1].size} elements are wrong or missing."
         demand(not wrong, text, *["many-pieces"] * (pieces > MANY))
-    return report.events
+        found[pieces] = report.events
+    return {pieces: found[pieces] for pieces in (MANY, *most)}
 
 
 def _ring(kernel: Any) -> None:
-    events = _demand_right(kernel, _Pieces(64, 64, lambda x: 2 * x), (9, 1, 2, 3, 4, 6))
-    all_events = [event for mine in events for event in mine]
-    barriers = any(isinstance(event, Barrier) for event in all_events)
-    demand(not barriers, "the numbers are right, but there is a barrier.", "needless-barrier")
-    if sum(event.bytes for event in all_events if isinstance(event, Copy)) != 4 * MANY * 64:
-        fail("the numbers are right, but cp.async does not bring each piece, once.", "not-by-copies")
-    demand_from_tile(events, "slots")
-    ahead = min(_on_their_way(mine, Store, last=3) for mine in events)
-    text = f"the numbers are right, but {ahead} later pieces are on their way when one is used."
-    demand(ahead >= 2, text, "few-on-their-way")
+    for pieces, events in _demand_right(kernel, _Pieces(64, 64, lambda x: 2 * x), (9, 1, 2, 3, 4, 6)).items():
+        right = "the numbers are right, but" + f" with {pieces} pieces" * (pieces != MANY)
+        all_events = [event for mine in events for event in mine]
+        barriers = any(isinstance(event, Barrier) for event in all_events)
+        demand(not barriers, f"{right} there is a barrier.", "needless-barrier")
+        if sum(event.bytes for event in all_events if isinstance(event, Copy)) != 4 * pieces * 64:
+            fail(f"{right} cp.async does not bring each piece, once.", "not-by-copies")
+        demand_from_tile(events, "slots")
+        ahead = min(_on_their_way(mine, Store, pieces, last=3) for mine in events)
+        text = f"{right} {ahead} later pieces are on their way when one is used."
+        demand(ahead >= 2, text, "few-on-their-way")
 
 
 def _turned(x: np.ndarray) -> np.ndarray:
@@ -137,7 +141,7 @@ def _two_readers(answer: Any) -> str | None:
     kernel, line, threads = kernel_and_numbers(answer, "the line", "the number of threads")
     demand(line == _reported(), f"the producer does not wait in line {line}.", "other-line")
     demand(threads == 96, f"not {threads} threads come to that barrier.", "other-number")
-    events = _demand_right(kernel, READERS, (1,))
+    events = _demand_right(kernel, READERS, (1,))[MANY]
     demand_from_tile(events[1:], "slot")
     for warp, mine in enumerate(events[1:], start=1):
         stored = sum(isinstance(event, Store) for event in mine)
@@ -149,11 +153,13 @@ def _two_readers(answer: Any) -> str | None:
 
 
 def _one_ahead(kernel: Any) -> None:
-    events = _demand_right(kernel, _Pieces(32, 64, _turned), (8, 1, 2, 3, 4, 6), _barrier_0)
-    demand_from_tile(events[1:], "slots")
-    ahead = max(_on_their_way(mine, Arrive, last=1) for mine in events)
-    text = "the numbers are right, but no copy is on its way while the producer goes on."
-    demand(ahead >= 1, text, "nothing-on-its-way")
+    for pieces, events in _demand_right(
+        kernel, _Pieces(32, 64, _turned), (8, 1, 2, 3, 4, 6), _barrier_0
+    ).items():
+        demand_from_tile(events[1:], "slots")
+        ahead = max(_on_their_way(mine, Arrive, pieces, last=1) for mine in events)
+        right = "the numbers are right, but" + f" with {pieces} pieces" * (pieces != MANY)
+        demand(ahead >= 1, f"{right} no copy is on its way while the producer goes on.", "nothing-on-its-way")
 
 
 def _barrier_0(report: Report) -> None:

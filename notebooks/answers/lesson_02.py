@@ -301,8 +301,11 @@ def _wrong_hand_over(report: Report, hazards: list) -> tuple[str, str] | None:
         return "other-count", f"A named barrier counts to {', '.join(sorted(odd))}."
     if not producers:
         return "no-copy", "Nobody has copied anything yet."
+    kinds = {hazard.kind for hazard in hazards}
+    stuck = "deadlock" in kinds
     if any(event.count is None for event in met):
-        return None
+        text = "__syncthreads() waits for the threads of the producer, too."
+        return ("meets-the-producer", text) if stuck and "barrier-divergence" not in kinds else None
     if consumers and not _waits(consumers):
         return "no-wait-for-full", "The consumers never wait."
     if not _waits(producers):
@@ -313,10 +316,26 @@ def _wrong_hand_over(report: Report, hazards: list) -> tuple[str, str] | None:
         return "shared-barrier", "Slots share a named barrier."
     if _other_slot(producers, consumers):
         return "other-slot", "Producer and consumers mean different slots."
-    if any(hazard.kind == "deadlock" for hazard in hazards):
+    if stuck:
         if both := _where_both_wait(report):
             return "both-wait", f"At barrier {both[0]} both sides wait."
-        return "unequal-turns", "One side comes more often than the other."
+        unsaid = _empty_not_said(consumers)
+        return unsaid or ("unequal-turns", "One side comes more often than the other.")
+    return None
+
+
+def _empty_not_said(consumers: list[list[Event]]) -> tuple[str, str] | None:
+    """As above, of consumers that have multiplied and have not said empty where the producer can hear it."""
+    said = [{event.id for event in mine if isinstance(event, Arrive)} for mine in consumers]
+    if not any(said):
+        return ("nobody-says-empty", "The consumers say nothing.") if said else None
+    if not all(said):
+        return "one-warp-says-empty", "Not every consumer warp says something."
+    pairs = {pair for mine in consumers for pair in _waited_then_said(mine)}
+    if any(full == empty for full, empty in pairs):
+        return "empty-elsewhere", "The consumers say empty at the barrier where they have waited for full."
+    if len({empty for _, empty in pairs}) < len({full for full, _ in pairs}):
+        return "empty-elsewhere", "The consumers say empty at one barrier for two slots."
     return None
 
 

@@ -288,6 +288,13 @@ WRONG_ANSWERS = {
         ("endless loop", [("++k_tile", "k_tile += 0")], "a loop does not end"),
     ],
     "02.3": [
+        ("the consumers meet by __syncthreads, and say it", [(SAY_EMPTY, "        __syncthreads();\n" + SAY_EMPTY)],
+         "need no meeting of their own"),
+        ("the consumers meet by __syncthreads alone", [(SAY_EMPTY, "        __syncthreads();\n")],
+         "need no meeting of their own"),
+        ("empty without the slot", [(SAY_EMPTY, SAY_EMPTY.replace(" + slot);", ");"))], "EMPTY + slot: the producer"),
+        ("empty said at full", [(SAY_EMPTY, SAY_EMPTY.replace("EMPTY", "FULL"))], "EMPTY + slot: the producer"),
+        ("one warp says it", [(SAY_EMPTY, SAY_EMPTY.replace("if (", "if (warp == 1 && "))], "so all 64 threads arrive"),
         ("ahead for an even number of k-tiles only", [
             ("k_tile % SLOTS", "K / TK % 2 ? 0 : k_tile % SLOTS"),
             ("k_tile >= SLOTS", "k_tile >= (K / TK % 2 ? 1 : SLOTS)"),
@@ -302,7 +309,7 @@ WRONG_ANSWERS = {
         ("conditions of one slot", [("k_tile >= SLOTS", "k_tile > 0"), ("k_tile + SLOTS < K", "k_tile + 1 < K")],
          "needs an arrival of its own"),
         ("producer never waits", [(WAIT_FOR_EMPTY, "")], "What must hold it back"),
-        ("nobody says empty", [(SAY_EMPTY, "")], "needs an arrival of its own"),
+        ("nobody says empty", [(SAY_EMPTY, "")], "has something to say"),
         ("one lane says empty", [(SAY_EMPTY, SAY_EMPTY.replace("if (", "if (lane == 0 && "))],
          "all 96 threads for each opening"),
         ("one lane says full", [(SAY_FULL, "        if (lane == 0)\n    " + SAY_FULL)],
