@@ -1,7 +1,5 @@
 """Deeper, lesson 03: a float32 kernel that passes cuBLAS."""
 
-from tests.lessons.tables import answers_beside
-
 NOTEBOOK = "03_fp32_best"
 
 WRONG = {
@@ -18,20 +16,3 @@ WRONG = {
         ("lanes mixed up", "lane / 2 % 8 * 4", "lane % 8 * 4", "wrong|never written|block-conflict"),
     ],
 }  # fmt: skip
-
-# ---- exercises
-
-GAPS = ["03.4"]
-
-COMPLETE = "            if (k == TK - 1) { wait_all(); __syncthreads(); }\n"
-LOAD_NEXT = (
-    "            load((k + 1) % TK, (k < TK - 1 ? k_tile : next) % 2);"
-    "                         // which k-block, out of which buffer?\n"
-)
-ISSUE_EARLY = "            if (k == 0 && k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);\n"
-BLOCKS = COMPLETE + LOAD_NEXT + ISSUE_EARLY + "            multiply(k);\n"
-
-REMARKED = {
-    "03.4": [("a barrier in each k-block", [(BLOCKS, BLOCKS + "            __syncthreads();\n")], "can go")],
-}
-RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())

@@ -96,6 +96,7 @@ def _lists(skeleton, solution, changes):
 
 
 SOLVED = {"03.1": _lists}
+GAPS = ["03.4"]
 
 PROLOGUE = f"    issue(0, 0);{' ' * 38}// k-tile 0 has no turn before it\n"
 WAIT_AND_BARRIER = "        wait_all();\n        __syncthreads();\n"
@@ -106,6 +107,14 @@ LOOP = PROLOGUE + HEAD_OF_LOOP + WAIT_AND_BARRIER + ISSUE_NEXT + MULTIPLY + "   
 
 OTHER_BUFFER = "    write = 1 - write;                                // the loop writes the other buffer\n"
 COPY_B = "        copy_tile<THREADS>(Bs[write], B + k_tile * TK * N, N);\n"
+
+COMPLETE = "            if (k == TK - 1) { wait_all(); __syncthreads(); }\n"
+LOAD_NEXT = (
+    "            load((k + 1) % TK, (k < TK - 1 ? k_tile : next) % 2);"
+    "                         // which k-block, out of which buffer?\n"
+)
+ISSUE_EARLY = "            if (k == 0 && k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);\n"
+BLOCKS = COMPLETE + LOAD_NEXT + ISSUE_EARLY + "            multiply(k);\n"
 
 CAN_GO = "can go: all is right without it"
 REMARKED = {
@@ -120,5 +129,6 @@ REMARKED = {
             CAN_GO,
         )
     ],
+    "03.4": [("a barrier in each k-block", [(BLOCKS, BLOCKS + "            __syncthreads();\n")], "can go")],
 }
 RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())
