@@ -3,6 +3,8 @@
 import re
 from typing import Any
 
+import numpy as np
+
 from course_lib.check.gemm import Gemm
 from course_lib.check.verdict import ONE_BLOCK, CheckFailed
 from cupy_or_sim.launch import Launch
@@ -27,7 +29,9 @@ def _box_by_box(answer: Any) -> None:
         elif error.problem:
             _demand_stored(_of_one_block(answer))
         text = GIVEN.sub("look at the index of `d`,", str(error))
-        raise CheckFailed(text, error.hazards, error.causes, error.picture, error.problem) from None
+        found = _misplaced(answer) if error.problem and not error.hazards else ()
+        causes = (*found, *error.causes)
+        raise CheckFailed(text, error.hazards, causes, error.picture, error.problem) from None
     _demand_stored_once(verdict.events)
     code = re.sub(r"//[^\n]*", "", kernel.code)
     if not re.search(r"TensorMap\s+C\b", code):
@@ -36,9 +40,41 @@ def _box_by_box(answer: Any) -> None:
 
 def _of_one_block(answer: Any) -> list[list[Event]]:
     """What the warps of one block do, with one k-tile."""
-    kernel = answer[0] if isinstance(answer, tuple) else answer
     gemm = Gemm(*LAUNCH.tile, "float16")
-    return gemm.simulated(kernel, gemm.integers(seed=0), LAUNCH, MOST_STEPS)[1].events
+    return gemm.simulated(_kernel_of(answer), gemm.integers(seed=0), LAUNCH, MOST_STEPS)[1].events
+
+
+def _kernel_of(answer: Any) -> Any:
+    return answer[0] if isinstance(answer, tuple) else answer
+
+
+def _misplaced(answer: Any) -> tuple[str, ...]:
+    """Why the sums of a tile come to other places, in a word that the hints know; () if it is none of these. At each
+    place of C it is asked which row and which column of the product has come there."""
+    M, N, _ = LAUNCH.tile
+    here = row, column = np.indices((M, N))
+    came = rows, columns = (
+        _comes_from(answer, (np.arange(M), np.ones(N))),
+        _comes_from(answer, (np.ones(M), np.arange(N))),
+    )
+    if np.array_equal(came, (row & ~8 | column & 8, column & ~8 | row & 8)):
+        return ("other-matrix",)
+    if np.array_equal(columns, column):
+        return () if np.array_equal(came, here) else ("other-row",)
+    if not np.array_equal(rows, row):
+        return ()
+    if not (columns == columns[0]).all():
+        return ("other-swizzle",)
+    return ("other-sums",) if (columns // 16 != column // 16).any() else ("other-chunk",)
+
+
+def _comes_from(answer: Any, of_row_and_column: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """C of one block, whose element should be the product of its row's number and its column's; -1: not written."""
+    gemm = Gemm(*LAUNCH.tile, "float16")
+    A, B = (np.zeros_like(matrix) for matrix in gemm.integers(seed=0))
+    A[:, 0], B[:, 0] = of_row_and_column
+    C = gemm.simulated(_kernel_of(answer), (A, B), LAUNCH, MOST_STEPS)[0][2]
+    return np.nan_to_num(C, nan=-1).astype(int)
 
 
 def _demand_stored(warps: list[list[Event]]) -> None:
