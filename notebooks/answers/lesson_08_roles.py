@@ -1,14 +1,31 @@
 """The exercises of lesson 08 about blocks that stay, and about clusters."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
+from course_lib.check.gemm import Gemm
+from course_lib.check.mistakes import product
+from course_lib.check.verdict import CheckFailed
+from cupy_or_sim.launch import Launch
 from ptxsim import Report
-from ptxsim.observe.events import BulkCopy, ClusterWait, Event, MbarrierWait, Store
+from ptxsim.observe.events import (
+    BulkCopy,
+    ClusterWait,
+    Event,
+    MbarrierArrive,
+    MbarrierInit,
+    MbarrierWait,
+    Store,
+)
 
 from .common import demand, demand_kernel
 from .lesson_07_ring import (
+    MOST_STEPS,
+    ROUND,
     SLOT,
     demand_all_slots,
     demand_more_k_tiles,
@@ -66,7 +83,14 @@ def _stays(answer: Any) -> None:
     count = len(re.findall(r"\bSLOTS\s*=\s*3\b", answer.code))
     demand(count == 1, "leave `SLOTS = 3` in its line.")
     tile = (64, 256, 64)
-    report = run(answer, tile, (1, TILES, K_TILES), SLOTS, 1)
+    try:
+        report = run(answer, tile, (1, TILES, K_TILES), SLOTS, 1)
+    except CheckFailed as error:
+        if not error.hazards and _sums_go_on(answer):
+            raise CheckFailed(
+                f"{error}\nThe second tile has the first one's sums in it.", causes=("sums-go-on",)
+            ) from None
+        raise
     demand_all_slots(report, SLOTS)
     demand_no_wait_for_landing(report)
     even = run(answer, tile, EVEN, SLOTS, 1)
@@ -76,6 +100,16 @@ def _stays(answer: Any) -> None:
     demand_more_tiles(answer, tile, _more_tiles(answer, tile), SLOTS)
     _demand_next_tile_ahead(report, TILES, K_TILES)
     _demand_next_tile_ahead(even, 4, EVEN[2])
+
+
+def _sums_go_on(kernel: Any) -> bool:
+    """Whether a block's second tile is the sum of its first one and itself."""
+    gemm = Gemm(64, 512, 64, "float16")
+    args, _ = gemm.simulated(
+        kernel, gemm.integers(seed=0), Launch((64, 256, 64), 256, SLOTS * SLOT + ROUND, 1), MOST_STEPS
+    )
+    first, second = np.hsplit(product(*args[:2]), 2)
+    return np.array_equal(args[2], np.hstack([first, first + second]).astype(gemm.dtype))
 
 
 def _more_tiles(kernel: Any, tile: tuple[int, int, int]) -> Iterator[tuple[tuple[int, int], int]]:
@@ -107,7 +141,13 @@ def _pair(answer: Any) -> str | None:
     """A pair of blocks that makes several tiles, of a number of k-tiles that is no multiple of the slots. A remark
     where the blocks meet more often than they must."""
     demand_kernel(answer)
-    report = run(answer, (128, 256, 64), (1, 2, 3), 2, 2)
+    try:
+        report = run(answer, (128, 256, 64), (1, 2, 3), 2, 2)
+    except CheckFailed as error:
+        if any(hazard.kind == "deadlock" for hazard in error.hazards) and (few := _few_arrivals(answer)):
+            text = f"Of {few[1]} arrivals that a phase of `empty` needs, {few[0]} came."
+            raise CheckFailed(f"{error}\n{text}", causes=("few-arrivals",)) from None
+        raise
     run(answer, (128, 256, 64), (1, 3, 1), 2, 2)
     demand_more_k_tiles(answer, (128, 256, 64), (1, 2), (1, 3), 2, 2)
     apart = Untried(answer)
@@ -122,6 +162,23 @@ def _pair(answer: Any) -> str | None:
         f"But the two blocks meet {meetings} times for {2 * 3} k-tiles, and each time all wait for the slowest warp of "
         "both. At the beginning and at the end is enough: in between `full` and `empty` say all."
     )
+
+
+def _few_arrivals(kernel: Any) -> tuple[int, int] | None:
+    """Of a pair that waits for ever: how many arrivals came to a barrier for which no copy counts, and how many its
+    phase needs; None where all phases that began are complete."""
+    gemm = Gemm(128, 256 * TILES, 64 * K_TILES, "float16")
+    launch = Launch((128, 256, 64), 256, 2 * SLOT + ROUND, 2)
+    _, report = gemm.simulated(kernel, gemm.integers(seed=0), launch, MOST_STEPS)
+    events = [event for mine in report.events for event in mine]
+    full = {event.mbarrier for event in events if isinstance(event, BulkCopy)}
+    needed = {event.mbarrier: event.arrivals for event in events if isinstance(event, MbarrierInit)}
+    came: Counter[int] = Counter()
+    for event in events:
+        if isinstance(event, MbarrierArrive) and event.mbarrier not in full:
+            came[event.mbarrier] += event.arrivals
+    unfinished = ((count % needed[at], needed[at]) for at, count in came.items() if at in needed)
+    return next((each for each in unfinished if each[0]), None)
 
 
 EXERCISES = {
