@@ -29,7 +29,7 @@ def edge(M: int, N: int, tile: tuple[int, int]):
     rows, columns = M - (down - 1) * tile[0], N - (across - 1) * tile[1]
     _box(last, 0, 0, tile[1], tile[0], style.FACE, "///")
     _box(last, 0, 0, columns, rows, style.GREEN)
-    last.annotate(f"C ends here: {rows} x {columns}", (columns, rows), (0.25 * tile[1], 0.3 * tile[0]),
+    last.annotate("C ends here", (columns, rows), (0.25 * tile[1], 0.3 * tile[0]),
                   arrowprops={"arrowstyle": "-|>", "color": style.TEXT}, bbox=style.on(style.FACE, 1.5),
                   fontsize=8)  # fmt: skip
     _words(last, tile[1] / 2, 0.7 * tile[0], "sums that have\nno place in C", style.FACE)
@@ -38,7 +38,7 @@ def edge(M: int, N: int, tile: tuple[int, int]):
     for axes in (whole, last):
         axes.axis("off")
     return figure, (f"C of {M} x {N} in tiles of {tile[0]} x {tile[1]}, which reach over it at the right and below. "
-                    f"Of its last tile only a corner of {rows} x {columns} exists.")  # fmt: skip
+                    "Of its last tile only a corner exists.")  # fmt: skip
 
 
 @style.styled
@@ -141,8 +141,8 @@ def layer(origin: str, times: Mapping[int, Mapping[str, float]]):
         place = max(over[label][-1], place + 0.08 * highest)  # labels stand apart
         axes.text(4700, place, label, va="center", fontsize=9)
         words.append(f"{label}: " + ", ".join(f"K = {K} {time:.2f}" for K, time in zip(times, over[label])))
-    axes.axhline(1, color=style.TEXT, linewidth=1)
-    axes.text(120, 0.93, "fused", va="top", fontsize=8)
+    axes.plot([110, 4300], [1, 1], color=style.TEXT, linewidth=1)  # ends before the labels
+    axes.text(120, 0.93, "fused, ReLU", va="top", fontsize=8)
     axes.set_xscale("log", base=2)
     axes.set(xlim=(110, 14000), ylim=(0, None), xlabel="K", ylabel="time, fused = 1",
              xticks=list(times), xticklabels=list(times))  # fmt: skip
