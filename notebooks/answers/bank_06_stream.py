@@ -11,10 +11,13 @@ from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 
 from .common import MOST_STEPS, demand, demand_kernel, demand_no_hazard
+from .untried import Untried
 
 SHAPES = [(4, 5, 8), (5, 1, 10), (3, 7, 4), (7, 2, 5), (6, 6, 3), (9, 4, 11)]
 """(blocks, tiles, k-tiles of a tile); the first one is drawn in the lesson."""
 THREADS, MORE_THREADS = 64, 96
+TILES, K_TILES = 4, 5
+"""Which of the parameters they are."""
 KERNEL = r'extern\s+"C"\s+__global__\s+void\s+stream_k\s*\('
 ONE_ALONE = """extern "C" __global__ void stream_k(const float* A, float* left, int* flags, float* C, int tiles,
                                     int k_tiles)
@@ -73,6 +76,20 @@ def _stream(answer: Any) -> None:
     _demand_taken(answer)
     _demand_waits(answer)
     _demand_left_first(answer)
+    for shape in _far(answer):
+        try:
+            _demand_sums(answer, _Launch(*shape, THREADS))
+        except CheckFailed as error:
+            text = f"right for the usual numbers, and not for these: {error}"
+            raise CheckFailed(text, causes=("far-size",)) from None
+
+
+def _far(kernel: Any) -> list[tuple[int, int, int]]:
+    """As SHAPES, at constants with which the kernel compares its numbers of blocks, tiles and k-tiles."""
+    asked = Untried(kernel, threads=THREADS)
+    many = asked.blocks({"%nctaid.x": 1.0, "%ctaid.x": 1.0, TILES: 1.0}, max(shape[0] for shape in SHAPES))
+    long = asked.blocks({K_TILES: 1.0}, max(shape[2] for shape in SHAPES))
+    return [(blocks, blocks + 1, 3) for blocks in many] + [(4, 5, k_tiles) for k_tiles in long]
 
 
 def _demand_sums(kernel: Any, launch: _Launch) -> None:

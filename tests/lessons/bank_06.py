@@ -150,6 +150,14 @@ WRONG_ANSWERS = {
         ("no flag", [(_RAISED, "")], "raises its own flag"),
         ("looks a hundred times", [(_LOOK, "for (int i = 0; i < 100 && !acquired(&flags[other]); ++i) {}")],
          "later than any number of looks"),
+        ("nothing done above twelve blocks", [(_PIECE, _PIECE + "\n        if (gridDim.x > 12) return;")],
+         "a number stands where"),
+        ("nothing done in long tiles", [(_PIECE, _PIECE + "\n        if (k_tiles > 40) return;")],
+         "a number stands where"),
+        ("leaves where the beginning is missing", [(_EARLIER, "first > tile_begin")], "lacks the tile's end"),
+        ("a piece over several tiles", [(_FIRST_OF, "begin")], "reach over its tile's beginning"),
+        ("left in the row of the tile", [("left[mine * width + t] = sum;", "left[tile * width + t] = sum;")],
+         "a row of `left` is its block's own"),
         ("from the beginning", _FORWARD, "a block leaves first, and waits then"),
         ("adds the k-tiles itself", [
             (_WALK, "for (int k_tile = tile_begin; k_tile < first; ++k_tile) sum += A[k_tile * width + t];\n"
