@@ -124,11 +124,14 @@ void give_back(void* at, size_t bytes) {
 }
 
 // From now on the simulator sees these pages of the host, too. They begin at byte `offset` of the memory that both share.
+// What is kept meanwhile must lie elsewhere than on the heap: these may be pages of it, with what malloc knows.
 bool share_pages(void* at, size_t bytes, uint64_t offset) {
-    std::string kept(static_cast<char*>(at), bytes);
     int memory = number_from("PTXSIM_MEMORY");
-    void* got = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory, offset);
-    if (got != at) return false;
-    memcpy(at, kept.data(), bytes);
-    return true;
+    void* kept = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (kept == MAP_FAILED) return false;
+    memcpy(kept, at, bytes);
+    bool shared = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory, offset) == at;
+    if (shared) memcpy(at, kept, bytes);
+    munmap(kept, bytes);
+    return shared;
 }

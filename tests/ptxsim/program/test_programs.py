@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from ptxsim.__main__ import main
+from ptxsim.program import run
 from tests.rules import ROOT
 from tests.sample import sample
 
@@ -193,6 +194,37 @@ def test_what_was_built_before(nvcc, ran, tmp_path, kind):
         assert status == 2
     else:
         assert (status, printed) == (0, "PASS no error\n")
+
+
+HEAP = """#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+__global__ void add(char* x) { x[threadIdx.x] += 1; }
+int main() {
+    int wrong = 0;
+    for (int bytes = 100; bytes < 9000; bytes += 500) {
+        char *before = (char*)malloc(700), *x = (char*)malloc(bytes), *behind = (char*)malloc(700);
+        memset(before, 1, 700), memset(x, 2, bytes), memset(behind, 3, 700);
+        cudaHostRegister(x, bytes, 0);
+        add<<<1, 32>>>(x);
+        cudaDeviceSynchronize();
+        for (int i = 0; i < 700; ++i) wrong += before[i] != 1 || behind[i] != 3;
+        for (int i = 0; i < bytes; ++i) wrong += x[i] != 2 + (i < 32);
+        cudaHostUnregister(x);
+        free(before), free(x), free(behind);
+    }
+    return printf("%d\\n", wrong) < 0;
+}
+"""
+
+
+def test_what_lies_beside_registered_memory_stays(nvcc, tmp_path):
+    """Its pages are of the heap, with what malloc knows."""
+    (tmp_path / "heap.cu").write_text(HEAP)
+    with open(tmp_path / "said", "w+b") as said:
+        report = run(tmp_path / "heap.cu", stdout=said)
+    assert report.ok, str(report)
+    assert (tmp_path / "said").read_bytes() == b"0\n"
 
 
 def test_a_program_runs_where_the_stack_has_no_limit(nvcc, tmp_path):
