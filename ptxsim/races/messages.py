@@ -313,8 +313,11 @@ class Messages:
         left = of.copy()
         at = np.flatnonzero(of & (table[lanes] > 0))
         known = table[lanes[at]]
-        for kind in np.unique(known).tolist() if len(known) else ():
-            these = at[known == kind]
+        order = np.argsort(known, kind="stable")
+        starts = np.flatnonzero(np.diff(known[order], prepend=-1))
+        for kind, these in zip(
+            known[order[starts]].tolist(), np.split(at[order], starts[1:]), strict=len(at) > 0
+        ):
             blocks, threads = np.divmod(others[these], self.threads)
             left[these] = ~self.book[kind].has(blocks, threads, times[these])
         return left

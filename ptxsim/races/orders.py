@@ -228,6 +228,10 @@ class Orders:
         """For these lanes the time before which everything in their block is ordered before them."""
         return self.floor if self.floor is not None else self.floors[self.agent_of_lane[lanes]]
 
+    def known_of(self, lanes: np.ndarray) -> np.ndarray:
+        """A number that is the same for lanes to whom `unseen` says the same of what others did."""
+        return self.agent_of_lane[lanes] << 32 | self.messages.known[lanes]
+
     def unseen(self, lanes: np.ndarray, others: np.ndarray, times: np.ndarray) -> np.ndarray:
         """Whether what the lanes `others` of the grid did at these times is unordered with what each lane does now."""
         if len(lanes) > FEW and lanes[0] == lanes[FEW]:

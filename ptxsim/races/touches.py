@@ -18,6 +18,7 @@ SORT = 0.01  # steps of work (work.py) for each access that is sorted
 MOST_NOTED = 1 << 24  # accesses that wait to be entered
 MOST_LATER = 256  # instructions whose accesses wait while others are asked for
 MOST_KEPT = 1 << 23  # accesses of further lanes; of more the oldest are forgotten
+MOST_PAIRS = 1 << 22  # of a lane and an access of another one that are looked at for each lane on its own
 
 
 class Found(NamedTuple):
@@ -153,7 +154,7 @@ class Touches:
         # What all these lanes have seen need not be entered for them; of other blocks (low is 0) they saw nothing.
         seen = int(np.min(orders.floor_of(lanes))) if low else 0
         self.enter(low, granules, seen, orders.lows if low else None)
-        return self._search(bad, lanes, granules, low)
+        return self._search(bad, lanes, granules, low, orders)
 
     def since(self, lanes: np.ndarray, granules: np.ndarray, time: int) -> Found | None:
         """Touches since that time, by anybody; None: none."""
@@ -192,8 +193,11 @@ class Touches:
             times.append(run[2][mine].astype(np.int32))
         return np.concatenate(granules), np.concatenate(times)
 
-    def _search(self, bad: Callable, lanes: np.ndarray, granules: np.ndarray, low: int) -> Found | None:
-        """For each lane a touch of its granule, since the time `low`, for which `bad(lanes, others, times)`."""
+    def _search(
+        self, bad: Callable, lanes: np.ndarray, granules: np.ndarray, low: int, orders: Orders | None = None
+    ) -> Found | None:
+        """For each lane a touch of its granule, since the time `low`, for which `bad(lanes, others, times)`. With
+        `orders` it is the same for all lanes that know the same."""
         times = self.time[granules]
         known = times >= max(low, 1)
         if not known.any():
@@ -202,11 +206,29 @@ class Touches:
         result.bad[known] = bad(lanes[known], result.lanes[known], times[known])
         at = np.flatnonzero(known & ~result.bad & self.several[granules])
         if len(at):
-            which, others, when = self.further.of(granules[at])
-            wrong = bad(lanes[at[which]], others, when) & (when >= low)
-            first = at[which[wrong]]
+            one, of = at, None
+            if orders and self.further.count(granules[at]) > MOST_PAIRS:
+                one, of = self._one_for_all(orders, at, lanes[at], granules[at])
+            which, others, when = self.further.of(granules[one])
+            wrong = bad(lanes[one[which]], others, when) & (when >= low)
+            first = one[which[wrong]]
             result.bad[first], result.lanes[first], result.times[first] = True, others[wrong], when[wrong]
+            if of is not None:
+                for each in result:
+                    each[at] = each[of]
         return result if result.bad.any() else None
+
+    def _one_for_all(
+        self, orders: Orders, at: np.ndarray, lanes: np.ndarray, granules: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Of accesses one for those of the same granule whose lanes know the same; and for each which one that is. Who
+        touched one of the granules before stands for itself."""
+        _, others, _ = self.further.of(np.unique(granules))
+        mine = lanes + orders.first_lane
+        own = np.where(np.isin(mine, others), mine, -1)
+        same = np.stack([orders.known_of(lanes), granules, own])
+        _, first, of = np.unique(same, axis=1, return_index=True, return_inverse=True)
+        return at[first], at[first][of.reshape(-1)]
 
     def _enter(self, lanes: np.ndarray, granules: np.ndarray, time: int, low: int) -> None:
         before, who = self.time[granules], self.lane[granules]
@@ -255,6 +277,13 @@ class _Further:
         while sum(run.shape[1] for run in self.runs) > MOST_KEPT:
             self.runs[0] = self.runs[0][:, np.argsort(self.runs[0][2])[self.runs[0].shape[1] // 2 :]]
             self.runs[0] = self._sorted(self.runs[0], low)
+
+    def count(self, granules: np.ndarray) -> int:
+        """How many touches of these granules there are."""
+        return sum(
+            int((np.searchsorted(run[0], granules, "right") - np.searchsorted(run[0], granules)).sum())
+            for run in self.runs
+        )
 
     def of(self, granules: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """All touches of these granules: which of the granules, the lane, the time."""
