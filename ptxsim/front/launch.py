@@ -131,7 +131,7 @@ def launch_bound(
     shared_mem: int = 0,
     budget: Budget | None = None,
     flags: Flags = PLAIN,
-    watch: Callable[[LaunchState, int, int], None] | None = None,
+    watch: Callable[[Machine, int, int], None] | None = None,
     counted: bool = True,
     gpu: Gpu = H100,
     registers: Callable[[], int] | None = None,
@@ -139,7 +139,7 @@ def launch_bound(
     textures: Mapping[int, Texture] = NO_TEXTURES,
     asked: list[Asked] | None = None,
 ) -> Report:
-    """The same with parameters that are bytes already, and with dimensions that were checked. `watch(state, done,
+    """The same with parameters that are bytes already, and with dimensions that were checked. `watch(machine, done,
     together)` hears before each batch of blocks how many have ended, and how many begin now; an Ended that it raises
     ends the launch. Without `counted` the report has no counters and no events, and comes sooner. `registers` of a
     thread on that GPU, if somebody knows better than NVRTC. `heap`: one that other launches have as well, among
@@ -325,9 +325,9 @@ def _run(state: LaunchState, blocks: int, batch: int, watch: Callable | None = N
         try:
             for first in range(0, blocks, batch):
                 together = min(batch, blocks - first)
-                if watch:
-                    watch(state, first, together)
                 machine = Machine(state, first, together)
+                if watch:
+                    watch(machine, first, together)
                 if machine.recorder.on:
                     events = machine.recorder.events
                 machine.run()

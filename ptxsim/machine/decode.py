@@ -24,6 +24,7 @@ from ..ptx.answers import looked_at
 from ..ptx.branches import parting
 from ..ptx.carried import carried, fill
 from ..ptx.chance import order_matters
+from ..ptx.counted import Counted, counted
 from ..ptx.facts import not_simulated
 from ..ptx.flow import Flow, targets_of
 from ..ptx.guesses import first_guesses
@@ -231,6 +232,11 @@ class Code:
     @cached_property
     def updates(self) -> tuple[Update, ...]:
         return tuple(updates(self.instructions, self.flow))
+
+    @cached_property
+    def counted(self) -> list[Counted]:
+        """Loops that count to an end."""
+        return counted(self.instructions, self.flow)
 
     @cached_property
     def looked_at(self) -> frozenset[int]:

@@ -13,10 +13,14 @@ from ..front.report import Report
 from ..ground.memory import Buffer, Fault
 from ..ground.work import PATIENCE, SECONDS, Budget
 from ..machine.launched import LaunchState
+from ..machine.machine import Machine
+from ..ptx.counted import Counted
+from ..ptx.opcode import DTYPES
+from ..ptx.program import Immediate, Register
 from ..races.hazards import Hazard
 
 FIRST, EVERY = 5.0, 10.0
-"""Seconds of a launch before its first line, and between two."""
+"""Seconds of a launch, or of all, before the first line, and between two."""
 ENOUGH = 3.0
 """Seconds after which the speed so far says how long the rest takes."""
 LOOKS = 1.0
@@ -25,9 +29,13 @@ STEADY = 0.5, 2.0
 """How many times as much is touched in the second half of the time, where it says how long the rest takes."""
 STILL = 120
 """Seconds in which a launch with a longer limit must get on (ground/work.py). Below that the limit alone counts."""
-MANY = 20
-"""Launches that are many."""
+SEVERAL = 3
+"""Launches before that of others is told."""
+FEWER = "A smaller problem ends sooner, and --sms 4 where a program fills the GPU"
 SMALLER = "Run the program on a smaller problem, or give --limit SECONDS"
+
+
+ALIKE = ". If they are alike, --judge-each-launch-once only computes most, --each-launch-once leaves them out"
 
 
 class TooLong(Ended):
@@ -35,39 +43,47 @@ class TooLong(Ended):
 
 
 class Progress:
-    """Of all launches of a program: `limit` seconds for each. `tell` shows a line."""
+    """Of all launches of a program: `limit` seconds for each. `tell` shows a line. `all_judged`: those that are alike,
+    too."""
 
-    def __init__(self, limit: float, tell: Callable[[str], None] | None = None) -> None:
-        self.limit = limit
+    def __init__(
+        self, limit: float, tell: Callable[[str], None] | None = None, all_judged: bool = True
+    ) -> None:
+        self.limit, self.all_judged = limit, all_judged
         self.tell = tell or _to_stderr
         self.launched: Counter[str] = Counter()
-        self.seconds = 0.0
-        self.told = 0.0
+        self.seconds: dict[str, float] = {}
+        self.next = FIRST
 
     def of(self, name: str, blocks: int) -> OneLaunch:
         return OneLaunch(self, name, blocks)
 
     def ended(self, name: str, seconds: float) -> None:
-        """One launch more. Nobody knows how many are still to come: what they took is told."""
+        """One launch more. Nobody knows how many are still to come: what a hundred take is told."""
         self.launched[name] += 1
-        self.seconds += seconds
-        if self.seconds < self.told + EVERY or self.launched.total() < MANY:
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+        spent = sum(self.seconds.values())
+        if spent < self.next or self.launched.total() < SEVERAL:
             return
-        self.told = self.seconds
-        most, times = self.launched.most_common(1)[0]
+        self.next = spent + EVERY
+        most = max(self.seconds, key=self.seconds.__getitem__)
+        times, took = self.launched[most], self.seconds[most]
         self.tell(
-            f"{self.launched.total():,} launches in {_time(self.seconds)}, {times:,} of them of {most}. If they are "
-            "alike, --each-launch-once leaves most of them out"
+            f"{self.launched.total():,} launches in {_time(spent)}, {times:,} of them of {most}: a hundred of those "
+            f"take {_time(100 * took / times)}{ALIKE * self.all_judged}"
         )
 
 
 class OneLaunch:
-    """`state`: of the launch, once it runs. `over`: it was ended, because it took all that it may."""
+    """`state`: of the launch, once it runs; `machine`: of its blocks that run. `over`: it was ended, because it took
+    all that it may."""
 
     def __init__(self, progress: Progress, name: str, blocks: int) -> None:
         self.progress, self.name, self.blocks = progress, name, blocks
+        self.machine: Machine | None = None
         self.state: LaunchState | None = None
-        self.began = self.told = self.looked = monotonic()
+        self.began = self.looked = monotonic()
+        self.told = self.began + FIRST - EVERY
         self.done = self.together = 0
         self.over = False
         self.looks: list[_Look] = []
@@ -76,9 +92,9 @@ class OneLaunch:
         limit = self.progress.limit
         return _Watched(self, limit * PATIENCE / SECONDS, min(limit, STILL))
 
-    def watch(self, state: LaunchState, done: int, together: int) -> None:
+    def watch(self, machine: Machine, done: int, together: int) -> None:
         """Before each batch of blocks: `done` have ended, so many `together` begin. Raises TooLong."""
-        self.state, self.done, self.together = state, done, together
+        self.machine, self.state, self.done, self.together = machine, machine.launch, done, together
         spent = monotonic() - self.began
         if done and spent >= ENOUGH:
             self._judge(spent, spent * (self.blocks - done) / done, f"{done:,} of {self.blocks:,} blocks")
@@ -86,19 +102,21 @@ class OneLaunch:
     def look(self) -> None:
         """While blocks run. Raises TooLong."""
         now = monotonic()
-        if self.done or now - self.looked < LOOKS or self.state is None:
+        if self.done or now - self.looked < LOOKS or self.machine is None or self.state is None:
             return
         self.looked, spent = now, now - self.began
-        touched = self.state.budget.touched
-        self.looks.append(
-            _Look(spent, {each: (int(parts.sum()), len(parts)) for each, parts in touched.items()})
-        )
-        if self.together < self.blocks:
-            if spent >= ENOUGH:
-                least = spent * (self.blocks - self.together) / self.together
-                self._judge(spent, least, f"not even the first {self.together:,} of {self.blocks:,} blocks")
-        elif spent >= 2 * ENOUGH:
-            self._judge(spent, *_rest(self.looks))
+        waves = self.blocks / self.together
+        touched = _touched(self.state) if waves == 1 else {}  # others will touch the rest of an array
+        self.looks.append(_Look(spent, touched, _counters(self.machine)))
+        if waves > 1 and spent >= ENOUGH:
+            least = f"not even the first {self.together:,} of {self.blocks:,} blocks"
+            self._judge(spent, spent * (waves - 1), least)
+        if spent >= 2 * ENOUGH:
+            rests = _rests(self.looks)
+            for rest, took, sure in rests:
+                self._judge(spent, (spent + rest) * waves - spent, took, sure)
+            if not rests:
+                self._tell(f"{_time(spent)}, and nothing says yet how long it takes. {FEWER}")
 
     def endless(self, report: Report) -> Hazard | None:
         """What the report of one that is over says of that. With `room`, blocks may wait for others that have not
@@ -115,37 +133,82 @@ class OneLaunch:
             f"{SMALLER}"
         )
 
-    def _judge(self, spent: float, rest: float, took: str) -> None:
-        if spent + rest > self.progress.limit < 4 * rest:  # one that is nearly there may end
+    def _judge(self, spent: float, rest: float, took: str, sure: bool = True) -> None:
+        """`sure`: no way leads out sooner."""
+        if sure and spent + rest > self.progress.limit < 4 * rest:  # one that is nearly there may end
             raise TooLong(
                 f"{self.name} would take about {_time(spent + rest)}: {took} took {_time(spent)}, and a launch may "
                 f"take {_time(self.progress.limit)}. {SMALLER}"
             )
-        if rest and spent > FIRST and monotonic() - self.told > EVERY:
-            self.told = monotonic()
-            self.progress.tell(f"{self.name}: {took}, about {_time(rest)} to go")
+        if rest:
+            self._tell(f"{took}, {'about' if sure else 'at most'} {_time(rest)} to go")
+
+    def _tell(self, words: str) -> None:
+        now = monotonic()
+        if now - self.told > EVERY:
+            self.told = now
+            self.progress.tell(f"{self.name}: {words}")
 
 
 class _Look(NamedTuple):
-    """After so many seconds, how many parts of each array had been touched, and how many it has."""
+    """After so many seconds: how many parts of each array had been touched, and how many it has; and of each loop that
+    counts where a thread was, and where it ends."""
 
     spent: float
     touched: dict[Buffer, tuple[int, int]]
+    counters: dict[Counted, tuple[int, int]]
 
 
-def _rest(looks: list[_Look]) -> tuple[float, str]:
-    """Seconds until every array is touched whole that is touched steadily now, and of the last one how much is."""
-    now = looks[-1]
-    half = min(looks, key=lambda look: abs(look.spent - now.spent / 2))
-    found = [(0.0, "")]
-    for buffer, (parts, whole) in now.touched.items():
-        before, _ = half.touched.get(buffer, (0, 0))
-        if before and parts < whole and STEADY[0] <= (parts - before) / before <= STEADY[1]:
-            seconds = (now.spent - half.spent) * (whole - parts) / (parts - before)
-            found.append(
-                (seconds, f"{min(100 * parts / whole, 99):.2g} % of {buffer.label.partition(' (')[0]}")
-            )
-    return max(found)
+def _touched(state: LaunchState) -> dict[Buffer, tuple[int, int]]:
+    return {each: (int(parts.sum()), len(parts)) for each, parts in state.budget.touched.items()}
+
+
+def _counters(machine: Machine) -> dict[Counted, tuple[int, int]]:
+    """Of the first thread that has not ended."""
+    lane = int(machine.alive.argmax())
+
+    def number(operand: Register | Immediate, kind: str) -> int:
+        if isinstance(operand, Immediate):
+            return int(operand.value(DTYPES[kind])[0])
+        values = machine.R[operand.index].view(DTYPES[kind])
+        return int(values[lane if len(values) > 1 else 0])
+
+    return {
+        each: (number(each.counter, each.type), number(each.end, each.type))
+        for each in machine.launch.code.counted
+    }
+
+
+def _rests(looks: list[_Look]) -> list[tuple[float, str, bool]]:
+    """Seconds that are left, what was done until now, and whether it must be done to its end; what is sure and takes
+    longest comes first."""
+    found = []
+
+    def add(done: list[tuple[float, int]], whole: int, of: str, sure: bool) -> None:
+        if rest := _rest(done, whole):
+            found.append((rest, f"{min(100 * done[-1][1] / whole, 99):.2g} % of {of}", sure))
+
+    for buffer, (_, whole) in looks[-1].touched.items():
+        done = [(look.spent, look.touched.get(buffer, (0, 0))[0]) for look in looks]
+        add([(0.0, 0), *done], whole, buffer.label.partition(" (")[0], True)
+    for loop, (_, end) in looks[-1].counters.items():
+        # What it held at first may be older than the loop.
+        held = [(look.spent, look.counters[loop][0]) for look in looks]
+        counts = [each for each in held if each[1] != held[0][1]]
+        sign = 1 if counts and counts[0][1] < end else -1
+        done = [(spent, sign * (number - counts[0][1])) for spent, number in counts]
+        add(done, sign * (end - counts[0][1]) if counts else 0, f"the loop at {loop.where}", loop.sure)
+    return sorted(found, key=lambda each: (each[2], each[0]), reverse=True)
+
+
+def _rest(done: list[tuple[float, int]], whole: int) -> float:
+    """Seconds until all is done, where it is done steadily; `done`: how much, after so many seconds each."""
+    if not done:
+        return 0.0
+    spent, now = done[-1]
+    at, half = min(done, key=lambda each: abs(each[0] - (done[0][0] + spent) / 2))
+    steady = half > 0 and STEADY[0] <= (now - half) / half <= STEADY[1]
+    return (spent - at) * max(whole - now, 0) / (now - half) if steady else 0.0
 
 
 class _Watched(Budget):

@@ -16,6 +16,7 @@ guesses     reads with which an atomic begins that the GPU has not
 locks       atomics that take a lock, writes that give it back
 masks       masks out of an activemask
 rounds      loops whose turns leave no trace
+counted     loops that count to an end
 updates     reads of a place whose value comes back there, changed
 together    lanes that stay together at an `if` around one atomic
 carried     values that go from one place in shared memory to another, and nowhere else
