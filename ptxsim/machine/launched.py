@@ -38,6 +38,8 @@ class Flags:
     """Each block begins when the one before has ended, from the first one "up" or from the last one "down"."""
     dependent: bool = False
     """It may begin before the kernel before has ended."""
+    judged: bool = True
+    """Without it a launch is only computed: nobody looks for races, nor for what is read and was never written."""
 
 
 PLAIN = Flags()

@@ -19,6 +19,7 @@ from ..observe.recorder import Recorder
 from ..races.findings import Findings
 from ..races.orders import Orders
 from ..races.shadow import Shadow
+from ..races.unwatched import Unwatched
 from ..units import leaving
 from ..units.access import Access, Holes, Partly, differs
 from ..units.async_math import AsyncMath
@@ -74,10 +75,11 @@ class Machine:
             launch.trail, launch.letters, first, len(blocks), threads, code.lanes_apart, launch.cluster_size
         )
         self.findings = Findings(self)
-        self.second = SecondValues(self, code.unset.registers)
+        self.judged = launch.flags.judged
+        self.second = SecondValues(self, code.unset.registers if self.judged else frozenset())
         shared_bytes = len(self.shared.memory.data)
         apart = launch.cluster_size == 1  # blocks do not touch each other's
-        self.shadow = Shadow(
+        self.shadow = (Shadow if self.judged else Unwatched)(
             shared_bytes, code.shared_granule, launch.budget, block=self.shared.stride if apart else 0
         )
         self.shadow.leave_to_system(self.shared.stride, reserved)
@@ -410,7 +412,9 @@ class Machine:
     # ------------------------------------------------------------------ memory, findings
 
     def shadow_of(self, memory: SharedMemory | Buffer) -> Shadow | None:
-        """What watches this memory; None for a buffer that the kernel only reads."""
+        """What watches this memory; None for a buffer that the kernel only reads, and where nobody watches."""
+        if not self.judged:
+            return None
         if isinstance(memory, SharedMemory):
             return self.shadow
         shadow = self.launch.shadows.get(memory)
@@ -421,7 +425,7 @@ class Machine:
 
     def check_written(self, access: Access, memory: LocalMemory | Buffer, unit: np.ndarray) -> None:
         """A read of memory in which somebody should have written."""
-        if memory.written is None:
+        if memory.written is None or not self.judged:
             return
         missing = not_written(memory.written, unit, access.size)
         if missing is None:

@@ -43,7 +43,7 @@ NULL = 4096
 """What lies below is taken for a null pointer."""
 NOTHING = Bytes(np.zeros(0, np.uint8))
 FEW = 3
-"""Of launches that are alike, where most are left out, so many run; then the fourth does, the eighth and so on."""
+"""Of launches that are alike, where not all are judged, so many are; then the fourth, the eighth and so on."""
 MOST_GONE = 64
 """Allocations that were freed, and that a launch still knows."""
 
@@ -68,11 +68,12 @@ class Begun:
     cooperative: bool
     stream: int
     site: int
+    judged: bool
 
 
 class Launches:
-    """Answers to what a program asks about its kernels. `seed`: of the order of the warps. `once`: of launches that are
-    alike, most are left out."""
+    """Answers to what a program asks about its kernels. `seed`: of the order of the warps. Of launches that are alike,
+    most are left out with `once`, and only computed with `judge_once`."""
 
     def __init__(
         self,
@@ -81,8 +82,10 @@ class Launches:
         textures: Mapping[int, Texture],
         seed: int | None = None,
         once: bool = False,
+        judge_once: bool = False,
     ) -> None:
-        self.context, self.progress, self.seed, self.once = context, progress, seed, once
+        self.context, self.progress, self.seed = context, progress, seed
+        self.once, self.judge_once = once, judge_once
         self.textures = textures
         self.functions: list[Function] = []
         self.alike: Counter[tuple] = Counter()
@@ -127,10 +130,11 @@ class Launches:
                 f"the launch of {function.name} at {mark(site)} has {threads:,} threads; the simulator takes at most "
                 f"{MAX_SIMULATED:,}, because more would run for hours. Run the program on a smaller problem"
             )
-        if self.once and self._seen((number, *numbers[:11]), function, data):
+        known = (self.once or self.judge_once) and self._known((number, *numbers[:11]), function, data)
+        if known and self.once:
             self.context.findings.leave_out(function.name)
             return Answer()
-        begun = Begun(function, grid, block, shared, data, cluster, cooperative, stream, site)
+        begun = Begun(function, grid, block, shared, data, cluster, cooperative, stream, site, not known)
         return self._with_children(begun)
 
     def _with_children(self, first: Begun) -> Answer:
@@ -161,7 +165,8 @@ class Launches:
         if refused := self._why_not(function, asked.grid, asked.block, asked.shared, program.cluster):
             raise Stopped(f"{by.function.name} launches {function.name}, which CUDA refuses: {refused[1]}")
         return Begun(
-            function, asked.grid, asked.block, asked.shared, data, program.cluster, False, by.stream, by.site
+            *(function, asked.grid, asked.block, asked.shared, data, program.cluster, False),
+            *(by.stream, by.site, by.judged),
         )
 
     def _one(self, begun: Begun, asked: list[Asked]) -> str:
@@ -192,7 +197,7 @@ class Launches:
             self._heap = Heap(_buffer(made, words, 1), self.heap_bytes), made
         return self._heap
 
-    def _seen(self, how: tuple[int, ...], function: Function, data: bytes) -> bool:
+    def _known(self, how: tuple[int, ...], function: Function, data: bytes) -> bool:
         """Whether a launch is alike enough ones before: of the same size, with arguments at the same places. What its
         numbers are does not count."""
         kernel, params = self._kernel(function), np.frombuffer(data, np.uint8)
@@ -293,12 +298,14 @@ class Launches:
         began, progress = monotonic(), self.progress.of(function.name, grid[0] * grid[1] * grid[2])
 
         def tell(report: Report) -> None:
-            self.context.findings.launched(report, function.source_file, monotonic() - began, site)
+            self.context.findings.launched(
+                report, function.source_file, monotonic() - began, site, begun.judged
+            )
 
         try:
             report = launch_bound(
                 *(kernel, grid, block, bound, begun.shared, progress.budget()),
-                flags=Flags(self.seed, begun.cooperative),
+                flags=Flags(self.seed, begun.cooperative, judged=begun.judged),
                 watch=progress.watch,
                 counted=False,
                 gpu=self.context.gpu,

@@ -22,7 +22,7 @@ MOST_LEAKS, MOST_REFUSED, MOST_LEFT_OUT = 5, 20, 5
 
 @dataclass(frozen=True)
 class Launch:
-    """The `number`-th launch of the program."""
+    """The `number`-th launch of the program. Without `judged` it was only computed."""
 
     number: int
     kernel: str
@@ -30,6 +30,7 @@ class Launch:
     block: tuple[int, int, int]
     seconds: float
     at: str = ""
+    judged: bool = True
 
     @property
     def blocks(self) -> int:
@@ -127,6 +128,11 @@ class ProgramReport:
     memory: int = field(default=0, repr=False)
 
     @property
+    def computed(self) -> int:
+        """Launches that were only computed, because they were like others."""
+        return sum(not launch.judged for launch in self.launches)
+
+    @property
     def ok(self) -> bool:
         """Whether nothing was found and the program ended well."""
         return self.status == CLEAN
@@ -165,6 +171,7 @@ class ProgramReport:
         blocks = sum(launch.blocks for launch in self.launches)
         return (
             f"{_count(len(self.launches), 'launch', 'es')} of {_count(kernels, 'kernel')}, {_count(blocks, 'block')}"
+            + f", {_count(self.computed, 'launch', 'es')} only computed" * bool(self.computed)
             + f", {_count(self.left_out, 'launch', 'es')} left out" * bool(self.left_out)
             if self.launches
             else "no kernel was launched"
@@ -204,6 +211,7 @@ class ProgramReport:
             "refused": [asdict(each) for each in self.refused],
             "leaks": [asdict(each) for each in self.leaks],
             "launches": [asdict(each) for each in self.launches],
+            "computed": self.computed,
             "left_out": self.left_out,
             "notes": list(self.notes),
         }
@@ -223,10 +231,11 @@ class Findings:
         self.left_out: Counter[str] = Counter()
         self._hazards: dict[tuple, Finding] = {}
 
-    def launched(self, report: Report, file: str, seconds: float, site: int) -> None:
+    def launched(self, report: Report, file: str, seconds: float, site: int, judged: bool = True) -> None:
         """A launch has ended, or was stopped. `file`: the kernel's."""
         kernel = report.kernel
-        launch = Launch(len(self.launches) + 1, kernel.name, report.grid, report.block, seconds)
+        number = len(self.launches) + 1
+        launch = Launch(number, kernel.name, report.grid, report.block, seconds, judged=judged)
         self.launches.append((launch, site))
         self.notes |= dict.fromkeys(f"{kernel.name}: {note}" for note in report.notes)
         for hazard in report.hazards:
@@ -289,7 +298,7 @@ class Findings:
             ),
             tuple(Leak(size, of(site)) for size, site in leaks),
             tuple(launches),
-            (*map(words, self.notes), *self._of_left_out()),
+            (*map(words, self.notes), *self._of_others()),
             words(stopped),
             returned,
             seconds,
@@ -298,17 +307,24 @@ class Findings:
             memory,
         )
 
-    def _of_left_out(self) -> list[str]:
-        if not self.left_out:
-            return []
-        each = ", ".join(
-            f"{times:,} of {kernel}" for kernel, times in self.left_out.most_common(MOST_LEFT_OUT)
-        )
-        more = ", ..." * (len(self.left_out) > MOST_LEFT_OUT)
-        count = _count(self.left_out.total(), "launch", "es")
+    def _of_others(self) -> list[str]:
+        """What was left out, or only computed."""
+        computed = Counter(launch.kernel for launch, _ in self.launches if not launch.judged)
+        told = {
+            "only computed": (computed, "nobody looked for races in them"),
+            "left out": (self.left_out, "what the program computed may not be right"),
+        }
         return [
-            f"{count} like others before left out ({each}{more}): what the program computed may not be right"
+            f"{_count(each.total(), 'launch', 'es')} like others before {what} ({_most(each)}): {so}"
+            for what, (each, so) in told.items()
+            if each
         ]
+
+
+def _most(launches: Counter[str]) -> str:
+    """Of which kernels."""
+    each = ", ".join(f"{times:,} of {kernel}" for kernel, times in launches.most_common(MOST_LEFT_OUT))
+    return each + ", ..." * (len(launches) > MOST_LEFT_OUT)
 
 
 def place_of(kernel: Kernel, file: str, hazard: Hazard) -> str:

@@ -43,6 +43,7 @@ def run(
     sms: int | None = None,
     cuda12: bool = True,
     each_launch_once: bool = False,
+    judge_each_launch_once: bool = False,
     tell: Callable[[str], None] | None = None,
     **started: object,
 ) -> ProgramReport:
@@ -52,7 +53,8 @@ def run(
     nvcc's; `libraries`: -l and -L. `limit`: seconds that one launch may take. `sms`: that the GPU
     tells the program of, so that one that fills it launches less. `cuda12`: names that went with CUDA
     13 are there. `each_launch_once`: of launches of a kernel that are alike, all but the first few and then one now and
-    then are left out; what the program computes may not be right then. `tell` gets lines about long launches.
+    then are left out; what the program computes may not be right then. `judge_each_launch_once`: those are only
+    computed: nobody looks for races in them, and all numbers are right. `tell` gets lines about long launches.
     `started`: for the program's own process, as in subprocess.Popen: cwd, stdin, stdout.
 
     Raises BuildError where it does not compile, and ValueError for an architecture that is not known.
@@ -69,7 +71,8 @@ def run(
         for note in built.notes:
             findings.note(note)
         context = Context(gpu, wanted.number, findings)
-        runtime = Runtime(context, Progress(limit, tell), own, seed, each_launch_once)
+        progress = Progress(limit, tell, all_judged=not (each_launch_once or judge_each_launch_once))
+        runtime = Runtime(context, progress, own, seed, each_launch_once, judge_each_launch_once)
         return _run(built, [*map(str, args)], runtime, started)
 
 

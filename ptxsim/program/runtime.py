@@ -40,7 +40,8 @@ NOT_THERE = {
 
 
 class Runtime:
-    """Of one program. `options`: -I and -D, as it was compiled with. `seed`, `once`: as Launches has them."""
+    """Of one program. `options`: -I and -D, as it was compiled with. `seed`, `once`, `judge_once`: as Launches has
+    them."""
 
     def __init__(
         self,
@@ -49,10 +50,11 @@ class Runtime:
         options: Sequence[str] = (),
         seed: int | None = None,
         once: bool = False,
+        judge_once: bool = False,
     ) -> None:
         self.context, self.options = context, tuple(options)
         self.memory, self.textures = Memory(context), Textures(context)
-        self.launches = Launches(context, progress, self.textures.made, seed, once)
+        self.launches = Launches(context, progress, self.textures.made, seed, once, judge_once)
         self.modules: list[Module] = []
         self.linked: list[Module] = []  # those that share functions and variables
         self.symbols: dict[int, tuple[Module, str]] = {}

@@ -54,11 +54,13 @@ def add_to(commands: argparse._SubParsersAction) -> None:
         help="of the GPU, as the program is told: one that fills it launches less",
     )
     add("--seed", type=int, metavar="N", help="another legal order of the warps")
-    add(
-        "--each-launch-once",
+    alike = command.add_mutually_exclusive_group()
+    alike.add_argument(
+        "--judge-each-launch-once",
         action="store_true",
-        help="leave out most launches that are like others: of the same size, with the same arrays",
+        help="only compute most launches that are like others: of the same size, with the same arrays",
     )
+    alike.add_argument("--each-launch-once", action="store_true", help="leave them out")
     add("--no-cuda12", action="store_true", help="without the names that CUDA had until 12, and has no more")
     add("--json", metavar="FILE", help="the report for other programs; - is stdout")
     command.set_defaults(command=command_line)
@@ -110,6 +112,7 @@ def _reported(asked: argparse.Namespace) -> int:
             sms=asked.sms,
             cuda12=not asked.no_cuda12,
             each_launch_once=asked.each_launch_once,
+            judge_each_launch_once=asked.judge_each_launch_once,
         )
     except (BuildError, OSError, ValueError) as reason:
         print(reason, file=sys.stderr)

@@ -2,6 +2,7 @@
 
 touches      what was done to each piece of memory, and by whom
 shadow       the watch over one memory: an access meets the touches before it
+unwatched    the same where nobody looks
 orders       what every thread has seen of its block, through barriers
 proxies      what the copy engine and the tensor cores may see of it
 messages     what threads are told through memory: fences, release and acquire

@@ -71,6 +71,21 @@ def test_other_orders_of_warps_change_nothing(case, seed):
     assert_right(case, *simulate(case, seed))
 
 
+@pytest.mark.parametrize("case", one_in(4, CASES), ids=lambda case: case.name)
+def test_a_launch_that_is_only_computed_gives_the_same(case):
+    from ptxsim import compile
+    from ptxsim.front.arguments import bind
+    from ptxsim.front.launch import launch_bound
+    from ptxsim.machine.launched import Flags
+
+    kernel = compile(case.source, case.kernel, case.options, case.name_expressions)
+    before, args = case.make(), case.make()
+    grid, block = ((*each, 1, 1)[:3] for each in (case.grid, case.block))
+    flags = Flags(cooperative=case.cooperative, judged=False)
+    report = launch_bound(kernel, grid, block, bind(kernel, args), case.shared_mem, flags=flags)
+    assert_right(case, before, args, report)
+
+
 @every_case
 def test_frozen_result_is_current(case):
     assert_current(case)

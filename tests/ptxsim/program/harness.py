@@ -55,10 +55,10 @@ def fat_binary(text: str, arch: int = 80, flags: int = 0, kind: int = 1) -> byte
 class Program:
     """One that has asked for its module, its kernel and its variable already."""
 
-    def __init__(self, once: bool = False) -> None:
+    def __init__(self, **how: bool) -> None:
         self.findings = Findings("kept.cu")
         self.context = Context(gpu_of(90), 90, self.findings)
-        self.runtime = Runtime(self.context, Progress(60), once=once)
+        self.runtime = Runtime(self.context, Progress(60), **how)
         self.ask("hello", 1, 13000)
         (self.module,) = self.ask("module", 0, data=fat_binary(PTX)).numbers
         (self.kernel,) = self.ask("function", self.module, data=b"copy").numbers

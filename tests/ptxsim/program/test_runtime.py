@@ -380,6 +380,49 @@ def test_of_launches_that_are_alike_few_run():
     assert '"left_out": 14' in report.json()
 
 
+def test_of_launches_that_are_alike_few_are_judged():
+    """... and all are computed."""
+    program = Program(judge_once=True)
+    array = program.filled(4096)
+    for count in range(64, 84):
+        assert (
+            program.launch(array, array + 4, count).error == 0
+        )  # each thread reads what the next one writes
+    report = program.findings.report([], "", 0, 0)
+    assert [each.hazard.kind for each in report.hazards] == ["write-after-read"]
+    assert report.hazards[0].launches == 6
+    assert (len(report.launches), report.computed, report.left_out) == (20, 14, 0)
+    assert report.ran().endswith("20 launches of 1 kernel, 20 blocks, 14 launches only computed")
+    assert report.notes == (
+        "14 launches like others before only computed (14 of copy): nobody looked for races in them",
+    )
+    assert '"computed": 14' in report.json()
+    (calls, _) = program.ask("symbol", 777).numbers
+    assert program.words(calls, 1)[0] == 5 + 20 * 64
+
+
+def test_what_a_launch_wrote_that_was_only_computed_is_written():
+    program = Program(judge_once=True)
+    one, two, three = program.filled(256), program.allocate(256), program.filled(256)
+    for count in (8, 8, 8, 8, 64):
+        program.launch(two, one, count)
+    program.launch(three, two, 64)
+    assert program.findings.report([], "", 0, 0).computed == 1
+    assert program.kinds() == []
+
+
+def test_a_launch_that_is_only_computed_meets_other_streams():
+    program = Program(judge_once=True)
+    for stream in (1, 2):
+        program.ask("stream", stream, 1)
+    one, two = program.filled(256), program.filled(256)
+    for _ in range(5):
+        program.ask("wait", 2, 0)
+        program.launch(two, one, 64, stream=1)
+    program.copy(two, one, 256, stream=2)
+    assert len(program.conflicts()) == 1
+
+
 def test_without_that_all_run():
     program = Program()
     one, two = program.filled(4096), program.filled(4096)

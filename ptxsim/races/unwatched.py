@@ -1,0 +1,24 @@
+"""The shadow of a launch that is only computed (`Flags.judged`): nobody looks."""
+
+from typing import Any
+
+import numpy as np
+
+from .shadow import Race, Shadow
+
+
+def _ignore(*_: Any, **__: Any) -> None: ...
+
+
+class Unwatched(Shadow):
+    """It hears of all accesses, and keeps none."""
+
+    on_access = on_read_only = on_clash = on_chance = _ignore
+    on_issue = on_flight = on_land = on_update = on_changed = on_late_arrival = _ignore
+    on_async_read = on_async_touch = on_read_over = _ignore
+
+    def unwritten(self, unit: np.ndarray, size: int) -> np.ndarray:
+        return np.zeros((len(unit), size), bool)
+
+    def unfenced(self, *_: Any) -> list[Race]:
+        return []
