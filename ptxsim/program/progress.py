@@ -116,7 +116,8 @@ class OneLaunch:
             for rest, took, sure in rests:
                 self._judge(spent, (spent + rest) * waves - spent, took, sure)
             if not rests:
-                self._tell(f"{_time(spent)}, and nothing says yet how long it takes. {FEWER}")
+                known = _round(self.looks) or "nothing says yet how long it takes"
+                self._tell(f"{_time(spent)}, and {known}. {FEWER}")
 
     def endless(self, report: Report) -> Hazard | None:
         """What the report of one that is over says of that. With `room`, blocks may wait for others that have not
@@ -209,6 +210,18 @@ def _rest(done: list[tuple[float, int]], whole: int) -> float:
     at, half = min(done, key=lambda each: abs(each[0] - (done[0][0] + spent) / 2))
     steady = half > 0 and STEADY[0] <= (now - half) / half <= STEADY[1]
     return (spent - at) * max(whole - now, 0) / (now - half) if steady else 0.0
+
+
+def _round(looks: list[_Look]) -> str:
+    """Of a loop that has begun to count, and whose first rounds are not over."""
+    now = looks[-1]
+    for loop, (at, end) in now.counters.items():
+        first = looks[0].counters[loop][0]
+        since = next(look.spent for look in looks if look.counters[loop][0] == at)
+        if (at - first) * (end - at) > 0 and now.spent - since >= ENOUGH:
+            took = _time(now.spent - since)
+            return f"the loop at {loop.where}, which counts to {end:,}, is at {at:,} since {took}"
+    return ""
 
 
 class _Watched(Budget):

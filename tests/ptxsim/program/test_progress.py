@@ -134,6 +134,16 @@ def test_of_a_loop_with_another_way_out_the_most_is_told(clock):
     assert rounds.told == ["f: 0.4 % of the loop at line 7, at most 17 min to go"]
 
 
+def test_a_loop_of_long_rounds_is_told(clock):
+    rounds = Rounds(clock)
+    for second in range(1, 8):
+        rounds.after(second, second > 1)
+    assert rounds.told == [
+        "f: 6 s, and the loop at line 7, which counts to 1,000, is at 1 since 4 s. A smaller problem ends sooner, and "
+        "--sms 4 where a program fills the GPU"
+    ]
+
+
 @pytest.mark.parametrize("numbers", [[5] * 9, [0, 1, 2, 3, 1000, 1000, 1000, 1000], [9, 8, 7, 6, 5, 4, 3, 2]])
 def test_a_loop_that_has_not_begun_or_is_over_says_nothing(clock, numbers):
     """Nor one that counts away from its end."""
