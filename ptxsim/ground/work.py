@@ -111,7 +111,7 @@ class Budget:
         parts = unit >> (PART - size.bit_length() + 1)
         touched = self.touched.get(buffer)
         if touched is None:
-            touched = self.touched[buffer] = np.zeros((buffer.size >> PART) + 1, bool)
+            touched = self.touched[buffer] = np.zeros((buffer.size - 1 >> PART) + 1, bool)
         if not touched[parts].all():
             touched[parts] = True
             self.got_on()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ptxsim.ground.memory import Buffer, Bytes
+from ptxsim.ground.work import Budget
 from ptxsim.program import progress
 from ptxsim.program.progress import Progress, TooLong
 from ptxsim.ptx.counted import Counted
@@ -84,6 +85,13 @@ def test_one_wave_that_ends_in_time_is_told(clock):
     for second in range(1, 15):
         wave.after(second, 10 * second)
     assert wave.told == ["f: 6 % of y, about 94 s to go"]
+
+
+@pytest.mark.parametrize("size", [4, 256, 260, 512])
+def test_an_array_has_no_more_parts_than_can_be_touched(size):
+    budget, array = Budget(None), Buffer(0, Bytes(np.zeros(size, np.uint8)), "y", 4)
+    budget.access(array, np.arange(size // 4), 4)
+    assert budget.touched[array].all()
 
 
 @pytest.mark.parametrize(
