@@ -20,7 +20,8 @@ from ..ptx.program import Immediate, Register
 from ..races.hazards import Hazard
 
 FIRST, EVERY = 5.0, 10.0
-"""Seconds of a launch, or of all, before the first line, and between two."""
+"""Seconds of a launch before its first line, and between two. Of all launches a line comes after so many, and then
+when they have taken twice as long as at the last one."""
 ENOUGH = 3.0
 """Seconds after which the speed so far says how long the rest takes."""
 LOOKS = 1.0
@@ -65,7 +66,7 @@ class Progress:
         spent = sum(self.seconds.values())
         if spent < self.next or self.launched.total() < SEVERAL:
             return
-        self.next = spent + EVERY
+        self.next = 2 * spent
         most = max(self.seconds, key=self.seconds.__getitem__)
         times, took = self.launched[most], self.seconds[most]
         self.tell(

@@ -13,6 +13,10 @@ def _ignore(*_: Any, **__: Any) -> None: ...
 class Unwatched(Shadow):
     """It hears of all accesses, and keeps none."""
 
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self.dependent = None
+
+    leave_to_system = _ignore
     on_access = on_read_only = on_clash = on_chance = _ignore
     on_issue = on_flight = on_land = on_update = on_changed = on_late_arrival = _ignore
     on_async_read = on_async_touch = on_read_over = _ignore

@@ -221,7 +221,9 @@ class Barrier(Rendezvous[Waiting]):
         whole = mine & (self.expected[machine.block_of] == ALL)
         self.here[mine], self.expected[blocks], self.arrived[blocks] = False, 0, 0
         lanes = (
-            np.sort(np.concatenate([entry.lanes for entry in released])) if released else np.array([], int)
+            np.sort(np.concatenate([entry.lanes for entry in released]), kind="stable")
+            if released
+            else np.array([], int)
         )
         passed_by = machine.sync_check.barrier(released, whole) if whole.any() else np.array([], int)
         if len(lanes):

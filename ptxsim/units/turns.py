@@ -43,8 +43,9 @@ class Turns:
             self.ready[pc] = lanes
             self.since[pc] = self.taken
         else:
-            joined = np.sort(np.concatenate([self.ready[pc], lanes]))
-            self.ready[pc] = joined if len(joined) < self.machine.lanes else None
+            joined = np.concatenate([self.ready[pc], lanes])
+            # Both are sorted, and a stable sort takes that into account.
+            self.ready[pc] = np.sort(joined, kind="stable") if len(joined) < self.machine.lanes else None
 
     def next(self) -> tuple[int, np.ndarray | None]:
         """The group that runs now, of those that are ready: where it is, and its lanes."""

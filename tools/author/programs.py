@@ -101,7 +101,7 @@ def listed() -> list[Listed]:
 def public_programs(folder: Path, into: Path) -> Verdicts | None:
     """Whole programs as they are: each runs to its end and has as many findings as the list says.
 
-    Of 76 that ran those whose repository is there. Needs nvcc and g++, and half an hour.
+    Of 77 that ran those whose repository is there. Needs nvcc and g++, and half an hour.
     """
     there = [
         each for each in listed() if each.ran and (_there(folder, each.repository) / each.folder).is_dir()

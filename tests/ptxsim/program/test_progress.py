@@ -176,7 +176,7 @@ def test_many_launches_are_told_now_and_then():
         launches.ended("f" if number % 3 else "g", 0.125 if number % 3 else 0.25)
     assert told == [
         f"{number} launches in {seconds} s, {of_g} of them of g: a hundred of those take 25 s{progress.ALIKE}"
-        for number, seconds, of_g in ((30, 5, 10), (90, 15, 30), (150, 25, 50), (210, 35, 70), (270, 45, 90))
+        for number, seconds, of_g in ((30, 5, 10), (60, 10, 20), (120, 20, 40), (240, 40, 80))
     ]
 
 
