@@ -144,15 +144,17 @@ class GlobalMemory:
         Raises Miss for bad accesses; `writes` is for its words.
         """
         buffer = self._last.get(pc)
-        if buffer is None or not self._holds(buffer, addresses, size):
+        offsets = None if buffer is None else self._inside(buffer, addresses, size)
+        if buffer is None or offsets is None:
             among = self.reachable.get(pc, self.buffers)
             buffer = self.find(int(addresses[0]), among)
-            if buffer is None or not self._holds(buffer, addresses, size):
+            offsets = None if buffer is None else self._inside(buffer, addresses, size)
+            if buffer is None or offsets is None:
                 meant = among[0] if pc in self.reachable and len(among) == 1 else None
                 self._explain(addresses, size, among, meant, writes)
                 return None
             self._last[pc] = buffer
-        return buffer, self._aligned(addresses - np.uint64(buffer.base), size, addresses)
+        return buffer, self._aligned(offsets, size, addresses)
 
     def parts(self, addresses: np.ndarray, pc: int) -> list[np.ndarray]:
         """Positions of the addresses in each buffer."""
@@ -160,9 +162,10 @@ class GlobalMemory:
         inside = (addresses - np.uint64(b.base) < np.uint64(b.size) for b in among)
         return [at for at in map(np.flatnonzero, inside) if len(at)]
 
-    def _holds(self, buffer: Buffer, addresses: np.ndarray, size: int) -> bool:
+    def _inside(self, buffer: Buffer, addresses: np.ndarray, size: int) -> np.ndarray | None:
+        """How far behind its begin they lie, if all lie in it."""
         offsets = addresses - np.uint64(buffer.base)
-        return buffer.size >= size and bool(offsets.max() <= buffer.size - size)
+        return offsets if buffer.size >= size and offsets.max() <= buffer.size - size else None
 
     def _aligned(self, offsets: np.ndarray, size: int, addresses: np.ndarray) -> np.ndarray:
         if size == 1:

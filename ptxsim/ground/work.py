@@ -62,6 +62,7 @@ class Budget:
         self.seconds = np.inf if max_steps else seconds or SECONDS
         self.patience = self.seconds * PATIENCE / SECONDS
         self.touched: dict[Buffer, np.ndarray] = {}
+        self.whole: set[Buffer] = set()  # of these, all parts
         self.wound = -np.inf
         self.got_on()
 
@@ -103,11 +104,14 @@ class Budget:
     def next_blocks(self) -> None:
         """A batch of blocks has ended; to the next one every part of an array is new."""
         self.touched.clear()
+        self.whole.clear()
         self.got_on()
 
     def access(self, buffer: Buffer, unit: np.ndarray, size: int) -> None:
         """An access to global memory; one to a part of an array that is new to these blocks shows that the launch gets
         on."""
+        if buffer in self.whole:
+            return
         parts = unit >> (PART - size.bit_length() + 1)
         touched = self.touched.get(buffer)
         if touched is None:
@@ -115,3 +119,5 @@ class Budget:
         if not touched[parts].all():
             touched[parts] = True
             self.got_on()
+            if touched.all():
+                self.whole.add(buffer)

@@ -126,6 +126,33 @@ def test_times_that_a_program_prints_are_named_once(nvcc, tmp_path, monkeypatch,
     assert capfd.readouterr().err.count(note) == 1
 
 
+AGAIN = (
+    KERNEL
+    + """int main() {
+    int* x; cudaMallocManaged(&x, 4); *x = 0;
+    for (int i = 0; i < 20; ++i) f<<<1, 1>>>(x);
+    cudaDeviceSynchronize(); printf("%d\\n", *x); cudaFree(x); }"""
+)
+
+
+@pytest.mark.parametrize(
+    ("option", "printed", "said"),
+    [
+        ("--judge-each-launch-once", "20\n", "14 launches only computed"),
+        ("--each-launch-once", "6\n", "14 launches left out"),
+    ],
+)
+def test_launches_that_are_like_others(nvcc, tmp_path, monkeypatch, capfd, option, printed, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "again.cu").write_text(AGAIN)
+    assert main(["run", "again.cu", option]) == 0
+    shown = capfd.readouterr()
+    assert shown.out == printed
+    assert f" of 1 kernel, {20 if option.startswith('--judge') else 6} blocks, {said}, " in shown.err
+    with pytest.raises(SystemExit):
+        main(["run", "again.cu", "--each-launch-once", "--judge-each-launch-once"])
+
+
 def test_the_samples_header_knows_that_cublas_is_there(nvcc, tmp_path, monkeypatch, capfd):
     """As helper_cuda.h of CUDA's samples asks for it."""
     monkeypatch.chdir(tmp_path)
