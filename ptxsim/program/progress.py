@@ -221,7 +221,7 @@ def _round(looks: list[_Look]) -> str:
         since = next(look.spent for look in looks if look.counters[loop][0] == at)
         if (at - first) * (end - at) > 0 and now.spent - since >= ENOUGH:
             took = _time(now.spent - since)
-            return f"the loop at {loop.where}, which counts to {end:,}, is at {at:,} since {took}"
+            return f"the loop at {loop.where}, which counts to {end:,}, has been at {at:,} for {took}"
     return ""
 
 

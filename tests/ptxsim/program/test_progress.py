@@ -147,8 +147,8 @@ def test_a_loop_of_long_rounds_is_told(clock):
     for second in range(1, 8):
         rounds.after(second, second > 1)
     assert rounds.told == [
-        "f: 6 s, and the loop at line 7, which counts to 1,000, is at 1 since 4 s. A smaller problem ends sooner, and "
-        "--sms 4 where a program fills the GPU"
+        "f: 6 s, and the loop at line 7, which counts to 1,000, has been at 1 for 4 s. A smaller problem ends sooner, "
+        "and --sms 4 where a program fills the GPU"
     ]
 
 
