@@ -20,7 +20,7 @@ from ..ptx.program import Immediate, Register
 from ..races.hazards import Hazard
 
 FIRST, EVERY = 5.0, 10.0
-"""Seconds of a launch before its first line, and between two. Of all launches a line comes after so many, and then
+"""Seconds of a launch before its first line and to its end where it has one, and between two lines. Of all launches a line comes after so many, and then
 when they have taken twice as long as at the last one."""
 ENOUGH = 3.0
 """Seconds after which the speed so far says how long the rest takes."""
@@ -28,6 +28,9 @@ LOOKS = 1.0
 """Seconds between two looks at a launch whose blocks all run at once."""
 STEADY = 0.5, 2.0
 """How many times as much is touched in the second half of the time, where it says how long the rest takes."""
+QUICKER = 1 / 3
+"""So much of the time that the rounds of a loop seem to take they take at least: later ones may do less, as where a
+matrix is divided into triangles."""
 STILL = 120
 """Seconds in which a launch with a longer limit must get on (ground/work.py). Below that the limit alone counts."""
 SEVERAL = 3
@@ -110,12 +113,12 @@ class OneLaunch:
         touched = _touched(self.state) if waves == 1 else {}  # others will touch the rest of an array
         self.looks.append(_Look(spent, touched, _counters(self.machine)))
         if waves > 1 and spent >= ENOUGH:
-            least = f"not even the first {self.together:,} of {self.blocks:,} blocks"
-            self._judge(spent, spent * (waves - 1), least)
+            first = f"not even the first {self.together:,} of {self.blocks:,} blocks"
+            self._judge(spent, spent * (waves - 1), first)
         if spent >= 2 * ENOUGH:
             rests = _rests(self.looks)
-            for rest, took, sure in rests:
-                self._judge(spent, (spent + rest) * waves - spent, took, sure)
+            for rest, took, least in rests:
+                self._judge(spent, (spent + rest) * waves - spent, took, least)
             if not rests:
                 known = _round(self.looks) or "nothing says yet how long it takes"
                 self._tell(f"{_time(spent)}, and {known}. {FEWER}")
@@ -135,15 +138,16 @@ class OneLaunch:
             f"{SMALLER}"
         )
 
-    def _judge(self, spent: float, rest: float, took: str, sure: bool = True) -> None:
-        """`sure`: no way leads out sooner."""
-        if sure and spent + rest > self.progress.limit < 4 * rest:  # one that is nearly there may end
+    def _judge(self, spent: float, rest: float, took: str, least: float = 1) -> None:
+        """`least`: so much of the rest it takes for certain; 0: a way leads out sooner."""
+        sure = rest * least
+        if spent + sure > self.progress.limit < 4 * sure:  # one that is nearly there may end
             raise TooLong(
                 f"{self.name} would take about {_time(spent + rest)}: {took} took {_time(spent)}, and a launch may "
                 f"take {_time(self.progress.limit)}. {SMALLER}"
             )
-        if rest:
-            self._tell(f"{took}, {'about' if sure else 'at most'} {_time(rest)} to go")
+        if rest > FIRST:
+            self._tell(f"{took}, {'about' if least else 'at most'} {_time(rest)} to go")
 
     def _tell(self, words: str) -> None:
         now = monotonic()
@@ -181,25 +185,26 @@ def _counters(machine: Machine) -> dict[Counted, tuple[int, int]]:
     }
 
 
-def _rests(looks: list[_Look]) -> list[tuple[float, str, bool]]:
-    """Seconds that are left, what was done until now, and whether it must be done to its end; what is sure and takes
-    longest comes first."""
-    found = []
+def _rests(looks: list[_Look]) -> list[tuple[float, str, float]]:
+    """Seconds that are left, what was done until now, and how much of it must be done for certain; what is most
+    certain and takes longest comes first."""
+    found: list[tuple[float, str, float]] = []
 
-    def add(done: list[tuple[float, int]], whole: int, of: str, sure: bool) -> None:
+    def add(done: list[tuple[float, int]], whole: int, of: str, least: float) -> None:
         if rest := _rest(done, whole):
-            found.append((rest, f"{min(100 * done[-1][1] / whole, 99):.2g} % of {of}", sure))
+            found.append((rest, f"{min(100 * done[-1][1] / whole, 99):.2g} % of {of}", least))
 
     for buffer, (_, whole) in looks[-1].touched.items():
         done = [(look.spent, look.touched.get(buffer, (0, 0))[0]) for look in looks]
-        add([(0.0, 0), *done], whole, buffer.label.partition(" (")[0], True)
+        add([(0.0, 0), *done], whole, buffer.label.partition(" (")[0], 1)
     for loop, (_, end) in looks[-1].counters.items():
         # What it held at first may be older than the loop.
         held = [(look.spent, look.counters[loop][0]) for look in looks]
         counts = [each for each in held if each[1] != held[0][1]]
         sign = 1 if counts and counts[0][1] < end else -1
         done = [(spent, sign * (number - counts[0][1])) for spent, number in counts]
-        add(done, sign * (end - counts[0][1]) if counts else 0, f"the loop at {loop.where}", loop.sure)
+        whole = sign * (end - counts[0][1]) if counts else 0
+        add(done, whole, f"the loop at {loop.where}", QUICKER if loop.sure else 0)
     return sorted(found, key=lambda each: (each[2], each[0]), reverse=True)
 
 

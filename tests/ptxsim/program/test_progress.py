@@ -35,6 +35,14 @@ def test_it_tells_how_far_it_is(clock):
     assert told == ["f: 6 of 100 blocks, about 94 s to go", "f: 20 of 100 blocks, about 88 s to go"]
 
 
+def test_a_launch_that_ends_soon_is_not_told(clock):
+    told = []
+    launch = Progress(600, told.append).of("f", 100)
+    for clock[0], done in ((0, 0), (6, 60), (8, 80)):
+        launch.watch(machine(), done, 1)
+    assert told == []
+
+
 def test_what_would_take_too_long_ends_at_its_begin(clock):
     launch = Progress(60).of("f", 1000)
     for clock[0], done in ((0, 0), (2, 1)):
@@ -133,6 +141,14 @@ def test_a_loop_that_would_take_too_long(clock, blocks, minutes):
     ):
         for second in range(1, 8):
             rounds.after(second, 123456 if second == 1 else 2 * second)
+
+
+def test_a_loop_whose_rounds_may_become_quicker_goes_on(clock):
+    """After 6 s it seems to take 150, and may take 60."""
+    rounds = Rounds(clock)
+    for second in range(1, 8):
+        rounds.after(second, 7 * second)
+    assert rounds.told == ["f: 2.8 % of the loop at line 7, about 2 min to go"]
 
 
 def test_of_a_loop_with_another_way_out_the_most_is_told(clock):
