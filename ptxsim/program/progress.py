@@ -20,8 +20,8 @@ from ..ptx.program import Immediate, Register
 from ..races.hazards import Hazard
 
 FIRST, EVERY = 5.0, 10.0
-"""Seconds of a launch before its first line and to its end where it has one, and between two lines. Of all launches a line comes after so many, and then
-when they have taken twice as long as at the last one."""
+"""Seconds of a launch before its first line and to its end where it has one, and between two lines. Of all launches a
+line comes after so many, and then when they have taken twice as long as at the last one."""
 ENOUGH = 3.0
 """Seconds after which the speed so far says how long the rest takes."""
 LOOKS = 1.0
