@@ -11,17 +11,21 @@ from typing import ClassVar, Literal
 from ..gpus import WARPGROUP
 from .costs import (
     AGE,
+    BESIDE_PRODUCTS,
     FMA,
     HEAVY,
+    HOLDS_PRODUCTS,
     MBARRIER_LATENCY,
     MEMORY,
     MOST_LATE,
     NO_PIPE,
     PIPES,
+    PRODUCT_LATENCY,
     PRODUCTS_AHEAD,
     QUEUE,
     READ_WINDOW,
     SPECIAL,
+    TENSOR,
     Costs,
 )
 from .memory import Memory, Rates
@@ -125,6 +129,7 @@ class Warp:
     products: list[float] = field(default_factory=list)  # when each group of wgmma will be done
     product: float = 0.0  # and what is in none yet
     sent: float = -inf  # when its last wgmma was issued
+    late: float = 0.0  # cycles more before its next instruction
     awaited: dict[int, int] = field(default_factory=dict)  # the phase of each mbarrier waited for next
 
     def __post_init__(self) -> None:
@@ -195,6 +200,18 @@ class Warp:
         self.look_ahead(held_until, cause)
         self.core.time = min(self.core.time, max(self.ready, time))
 
+    def multiplies_later(self, cycles: float) -> None:
+        """What the tensor cores have of its wgmma is done so much later."""
+        done = self.core.time + PRODUCT_LATENCY
+        if self.product > done:
+            self.product += cycles
+        for at in range(len(self.products) - 1, -1, -1):
+            if self.products[at] <= done:
+                break
+            self.products[at] += cycles
+        if self.op.gated and self.ready < inf:
+            self.look_ahead(*self.since)
+
     def known(self, scoreboards: Iterable[int], time: float) -> None:
         """It is known when these will be clear: if it sleeps it looks ahead again."""
         for scoreboard in scoreboards:
@@ -241,6 +258,7 @@ class SubCore:
     address: float = -1.0  # when the last load reads its address
     writes: deque[Write] = field(default_factory=deque)  # the first that came is the first to be written
     clean: float = 0.0  # from when on the next cycle for them may be
+    multiplies: float = 0.0  # until when its tensor cores have wgmma
     ahead: deque[float] | None = None  # when its last wgmma began, if no more than these may wait
 
     def __post_init__(self, fma_halves: float) -> None:
@@ -324,6 +342,8 @@ class SubCore:
             if pipes[unit] > time:  # not max: called very often
                 begin = pipes[unit]
             pipes[unit] = begin + op.interval
+            if self.multiplies > time:
+                self.go_beside_products(pipe, unit, warp)
             if pipe != SPECIAL:
                 if self.writes:
                     self.write(time)
@@ -337,6 +357,25 @@ class SubCore:
             odd = (odd if odd > time else time) + of_odd
         self.banks = even, odd
         return begin
+
+    def go_beside_products(self, pipe: int, unit: int, warp: Warp) -> None:
+        """This warp's instruction goes to a unit of its pipe while the tensor cores have wgmma."""
+        if pipe == FMA:
+            warp.late = HOLDS_PRODUCTS
+            self.hold_products(HOLDS_PRODUCTS)
+        else:
+            self.pipes[unit] += BESIDE_PRODUCTS
+
+    def hold_products(self, cycles: float) -> None:
+        """All wgmma that the tensor cores have not done are done so much later."""
+        self.multiplies += cycles
+        self.pipes[TENSOR] += cycles
+        if self.ahead:
+            for at, begins in enumerate(self.ahead):
+                if begins > self.time:
+                    self.ahead[at] = begins + cycles
+        for warp in self.warps:
+            warp.multiplies_later(cycles)
 
     def write(self, until: float) -> None:
         """Loaded values go to registers, in the cycles before this one in which no arithmetic was issued."""

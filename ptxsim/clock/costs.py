@@ -25,6 +25,14 @@ PRODUCTS_AHEAD = 6
 """HGMMA that wait for the tensor cores of the first sub-core, where each warpgroup has its first warp: with so many,
 the next one is held back. The other sub-cores' go on. M: research/record_waits.py"""
 PRODUCT_LATENCY = 32.0  # behind the tensor cores' time, until it can be waited for. A
+HOLDS_PRODUCTS = 1.0
+"""Cycles by which an FFMA, FMUL or FADD holds up its sub-core's wgmma, and its warp's next instruction. M: beside a
+warp of FMULs eight m64n128k16 take 1,004 cycles and not 512, an FMUL 1.96 and not 1.27; beside two warps wgmma get what
+is left (tests/golden/arithmetic_beside_wgmma_h200.json). Other pipes do not hold them up (M: FMNMX, MUFU); IMAD do, by
+0.3 in one warp and by 1 in two, which is left out."""
+BESIDE_PRODUCTS = 2.5
+"""For which an instruction of these other pipes keeps its pipe longer while its sub-core has wgmma. M: FMNMX 2.3, MUFU
+2.9 (the same file)."""
 BULK_LATENCY = (
     350.0  # from UTMALDG to its last byte, where nobody else asks. A: as a copy, and 50 to read its map
 )

@@ -431,7 +431,7 @@ class Product(Op):
         begins = max(core.pipes[TENSOR], begin)
         if core.ahead is not None:
             core.ahead.append(begins)
-        core.pipes[TENSOR] = begins + self.cycles
+        core.multiplies = core.pipes[TENSOR] = begins + self.cycles
         warp.sent, warp.product = begin, core.pipes[TENSOR] + PRODUCT_LATENCY
         if self.ends:
             warp.products.append(warp.product)

@@ -173,12 +173,13 @@ class _Sm:
             warp.mark += 1
         warp.last = time
         core.latest = None if op.yields else warp
+        warp.late = 0.0
         begin = core.occupy(op, warp) if op.pipe else time
         keeps = op.keeps
         core.time = time + keeps
         if keeps > 1:
             core.shut = time + 1, core.time
-        warp.free = time + keeps - 1 + op.stall
+        warp.free = time + keeps - 1 + op.stall + warp.late
         op.issue(warp, begin)
         if warp.end:
             self.ended(warp)
