@@ -77,13 +77,17 @@ GRAIN = 4
 
 
 class Seen:
-    """Which parts of a buffer a launch read, wrote, and changed by atomics."""
+    """Which parts of a buffer a launch "reads", "writes", and "changes" by atomics: an entry for what it does."""
 
     def __init__(self, size: int) -> None:
-        self.read, self.written, self.changed = (np.zeros(-(-size // GRAIN), bool) for _ in range(3))
+        self.size = size
+        self.parts: dict[str, np.ndarray] = {}
 
-    def note(self, act: np.ndarray, unit: np.ndarray, size: int) -> None:
-        """These units of `size` bytes; `act` is one of the three."""
+    def note(self, kind: str, unit: np.ndarray, size: int) -> None:
+        """It does that to these units of `size` bytes."""
+        act = self.parts.get(kind)
+        if act is None:
+            act = self.parts[kind] = np.zeros(-(-self.size // GRAIN), bool)
         if size > GRAIN:
             act[(unit[:, None] * (size // GRAIN) + np.arange(size // GRAIN)).ravel()] = True
         else:

@@ -86,7 +86,7 @@ def _note(machine: Memories, pc: int, texture: Texture, buffer: Buffer, tap: Tap
         return
     unit = (texture.address - buffer.base + tap.offset[counts]) // texture.texel
     if buffer.seen:
-        buffer.seen.note(buffer.seen.read, unit, texture.texel)
+        buffer.seen.note("reads", unit, texture.texel)
     every, machine.idx = machine.idx, machine.active()[at[counts]]
     machine.check_written(Access(pc, "global", texture.texel, READS, coherent=False), buffer, unit)
     machine.idx = every

@@ -147,9 +147,9 @@ class Orders:
 
     def seen(self, piece: Piece, found: Allocation, seen: Seen) -> None:
         """Of a launch."""
-        for kind, mask in (("writes", seen.written), ("changes", seen.changed), ("reads", seen.read)):
-            if mask.any():
-                self._touch(piece, kind, found, np.flatnonzero(mask))
+        for kind in ("writes", "changes", "reads"):
+            if kind in seen.parts:
+                self._touch(piece, kind, found, np.flatnonzero(seen.parts[kind]))
 
     def _touch(self, piece: Piece, kind: str, found: Allocation, at: slice | np.ndarray) -> None:
         touched = self._touched.setdefault(found, Touched())

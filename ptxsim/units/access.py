@@ -367,7 +367,7 @@ def _write(machine: Memories, access: Access, memory: Place, unit: np.ndarray, v
     if memory.written is not None:
         note_written(memory.written, unit, access.size)
     if memory.seen is not None:
-        memory.seen.note(memory.seen.written, unit, access.size)
+        memory.seen.note("writes", unit, access.size)
     units = memory.memory.units(access.size)
     shadow = machine.shadow_of(memory)
     if shadow is None:
@@ -486,7 +486,7 @@ def _watch(machine: Memories, access: Access, memory: Place, unit: np.ndarray) -
     if memory.written is not None:
         machine.check_written(access, memory, unit)
     if memory.seen is not None:
-        memory.seen.note(memory.seen.changed if access.act.writes else memory.seen.read, unit, access.size)
+        memory.seen.note("changes" if access.act.writes else "reads", unit, access.size)
     if not isinstance(memory, LocalMemory) and (shadow := machine.shadow_of(memory)) is not None:
         reach = Reach(machine.active(), unit, access.size, access.pc)
         shadow.on_access(machine, access.act, reach)
