@@ -211,6 +211,7 @@ def _last(answer: Any) -> None:
     demand_kernel(answer)
     for blocks, rows in (4, 3), (1, 3), (5, 2):
         _five_launches(answer, blocks, rows)
+    _demand_set_back(answer)
     try:
         _five_launches(answer, *OF_MANY_ROWS)
     except CheckFailed as error:
@@ -225,6 +226,18 @@ def _last(answer: Any) -> None:
             raise CheckFailed(
                 f"right with few blocks, and not with {blocks}: {error}", causes=("many-blocks",)
             ) from None
+
+
+def _demand_set_back(answer: Any) -> None:
+    """What a launch leaves in `count` is right for one with another number of blocks, too."""
+    count = np.zeros(1, np.uint32)
+    for blocks in 4, 3:
+        A = np.random.default_rng(blocks).standard_normal((ROWS * blocks, 64)).astype(np.float32)
+        left, C = np.full((blocks, 64), np.nan, np.float32), np.full(64, np.nan, np.float32)
+        args = (A, left, count, C, np.int32(len(A)))
+        ptxsim.launch(compiled(answer), (blocks,), (64,), args, 0, 100_000, in_turn="up")
+    text = "right with one number of blocks; behind a launch of 4 blocks one of 3, with the same `count`, is wrong."
+    demand(np.allclose(C, A.sum(axis=0), rtol=1e-4, atol=1e-4), text, "not-set-back")
 
 
 def _five_launches(answer: Any, blocks: int, rows: int) -> None:

@@ -103,7 +103,6 @@ RIGHT_ANSWERS = {
             (_BARRIER, "    __threadfence();\n" + _BARRIER), (_FIRST, "{\n        is_last")]),
         ("another thread counts", [("if (threadIdx.x == 0) {", "if (threadIdx.x == 40) {")]),
         ("a count that comes round", [("atomicAdd(count, 1)", "atomicInc(count, gridDim.x - 1)"), (_BACK, "")]),
-        ("a count that goes on", [("atomicAdd(count, 1) ==", "atomicAdd(count, 1) % gridDim.x =="), (_BACK, "")]),
         ("set back by an exchange, before the sums", [
             (_BACK, ""), ("    sum = 0;\n", "    sum = 0;\n    if (threadIdx.x == 5) atomicExch(count, 0);\n")]),
     ],
@@ -243,6 +242,8 @@ WRONG_ANSWERS = {
              "atomicAdd(count, 1);\n        is_last = blockIdx.x == 0;\n"
              "        while (is_last && atomicAdd(count, 0) < gridDim.x) ;")],
          "nobody need wait"),
+        ("a count that goes on", [("atomicAdd(count, 1) ==", "atomicAdd(count, 1) % gridDim.x =="), (_BACK, "")],
+         "may have another number of blocks"),
         ("set back by a plain store", [("atomicExch(count, 0)", "*count = 0")], "by atomics only"),
         ("added the other way", [(_ORDER, "for (int block = gridDim.x - 1; block >= 0; --block)")],
          "must give the same bits"),
