@@ -23,6 +23,10 @@ EXISTING_ROW = """        asm volatile("cp.async.cg.shared.global.L2::128B [%0],
 """
 B_TOO = "            copy_tile<TN>"
 COPY_OF_A = "            copy_tile<TM>(slot, A, m_tile, M, k_tile * TK, K);\n"
+ISSUE = """        wait_group<STAGES - 2>();
+        __syncthreads();
+        issue(k_tile + STAGES - 1);
+"""
 COMMIT = "        commit_group();\n    };"
 TILE = "    float sum[4][8][4] = {};\n"
 MULTIPLY = "            multiply(sum, a, b);"
@@ -88,6 +92,12 @@ WRONG_ANSWERS = {
         ("the last k-tile", [*SMALL, ("k_tile < k_tiles; ++k_tile) {", "k_tile < k_tiles - 1; ++k_tile) {")],
          "without the last k-tile"),
         ("a race in the ring", [("        __syncthreads();\n        issue", "        issue")], "between"),
+        ("issues before the barrier",
+         [(ISSUE, "        issue(k_tile + STAGES - 1);\n        wait_group<0>();\n        __syncthreads();\n")],
+         "What must stand between math and load"),
+        ("src-size in halves", [*SMALL, ("i < rows ? 16 : 0", "i < rows ? 8 : 0")], "in halves or in bytes"),
+        ("rows of C lie M apart", [*SMALL, ("C[row * N + column]", "C[row * M + column]")],
+         "how far apart are two rows of C"),
         ("a wait too late", [*SMALL, ("wait_group<STAGES - 2>", "wait_group<STAGES - 1>")], "stand a wait"),
         ("two sums at once", [*SMALL, (STORE, WIDE)], "a wide store needs that"),
         ("a turn too many", [*SMALL, (K_TILES, "(K + TK - 1) / TK + 1")], "no guard stands in the math"),
