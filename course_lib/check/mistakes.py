@@ -22,8 +22,9 @@ def product(A: Array, B: Array) -> Array:
     return A.astype("float64") @ B.astype("float64").T
 
 
-def where_wrong(C: Array, expected: Array, limit: float) -> str:
-    """Where C differs by more than `limit` or is NaN; "" when nowhere. Works for NumPy and CuPy arrays."""
+def where_wrong(C: Array, expected: Array, limit: Array | float, name: str = "C") -> str:
+    """Where C differs by more than `limit` (a number, or one for each element) or is NaN; "" when nowhere. `name`: what
+    it is called. Works for NumPy and CuPy arrays."""
     with np.errstate(over="ignore", invalid="ignore"):  # halves that differ by more than 65504 differ enough
         wrong = ~(abs(C - expected) <= limit)
     if not wrong.any():
@@ -31,7 +32,7 @@ def where_wrong(C: Array, expected: Array, limit: float) -> str:
     rows, columns = wrong.nonzero()
     at, never = (int(rows[0]), int(columns[0])), int((C != C).sum())
     text = (
-        f"{len(rows)} of {C.size} elements of C are wrong: rows {int(rows.min())} to {int(rows.max())}, "
+        f"{len(rows)} of {C.size} elements of {name} are wrong: rows {int(rows.min())} to {int(rows.max())}, "
         f"columns {int(columns.min())} to {int(columns.max())}.\nThe first is row {at[0]}, column {at[1]}: "
         f"expected {float(expected[at]):g}, got {float(C[at]):g}."
     )

@@ -1,23 +1,23 @@
-"""The verdict on a kernel that should compute C = A @ B.T: first in the simulator, then where the course runs."""
+"""The verdict on a kernel that should solve a problem: first in the simulator, then where the course runs."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import wait
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from cupy_or_sim import limits
 from cupy_or_sim.kernel import Kernel
-from cupy_or_sim.launch import Launch, Tile
+from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import clean_side_by_side, compiled
 from ptxsim import BAD_ADDRESS, Hazard, MessageOnly, Report, assemble, in_background, result_of
 from ptxsim.observe.events import Event
 
 from .job import Job
-from .mistakes import Mistake, guess, product, where_wrong
+from .mistakes import Mistake, where_wrong
 from .pairing import who_meets_whom
 from .problem import Problem
+from .product import Product
 
 SMALL = ((3, 1, 2), (1, 2, 3), (2, 3, 1), (5, 2, 1))
 """(k-tiles, blocks along M, along N) of the simulated checks."""
@@ -83,9 +83,10 @@ def check(
     tile = launch.tile
     gemm.grid(launch)
     shapes = (*SMALL[:-1], _several_tiles(kernel, launch)) if launch.blocks else SMALL
-    first, *others = [job.on(_small(gemm, tile, *counts)) for counts in shapes]
-    others += (far := [job.on(_small(gemm, tile, 1, *blocks)) for blocks in grids])
-    others += [job.on(gemm.like(*tile[:2], k_tiles * tile[2])) for k_tiles in one_block]
+    exact = gemm.exact()
+    first, *others = [job.on(exact.small(tile, *counts)) for counts in shapes]
+    others += (far := [job.on(exact.small(tile, 1, *blocks)) for blocks in grids])
+    others += [job.on(exact.like(*tile[:2], k_tiles * tile[2])) for k_tiles in one_block]
     several = _check_simulated(first, seed, max_steps)
     # A GPU asks more of a kernel than the simulator does; its assembler works meanwhile.
     assembled = in_background(lambda: assemble(compiled(kernel), launch.block, launch.shared_mem))
@@ -103,12 +104,12 @@ def check(
         wait([assembled])  # a program that ends while the assembler works would crash
         raise
     result_of(assembled, "the compiler")
-    small = replace(first, launch=_with_idle_blocks(launch))
     # whole numbers came out right for this shape
-    _check_here(small, small.gemm.random(seed), "random data", gemm.limit, "random-data")
+    small = Job(kernel, gemm.small(tile, *shapes[0]), _with_idle_blocks(launch))
+    _check_here(small, small.gemm.random(seed), "random data", False, "random-data")
     if limits.runs_here(kernel, launch):
-        _check_here(job, gemm.random(seed), "random data", gemm.limit)
-        _check_here(job, gemm.here(gemm.integers(seed)), "whole numbers", 0.0)
+        _check_here(job, gemm.random(seed), "random data", False)
+        _check_here(job.on(exact), exact.here(exact.integers(seed)), "whole numbers", True)
     verdict = Verdict(f"check passed: exact for 1 to {MOST} k-tiles, no hazard, random data as in float64")
     verdict.several, verdict.events = several, events
     verdict.last = lambda: _check_simulated(others[-1], seed, max_steps)
@@ -130,9 +131,10 @@ def one_block(job: Job, k_tiles: int | None) -> Report:
 def _one_block(job: Job, k_tiles: int) -> tuple[Report, bool, str]:
     """One tile of so many k-tiles: its report, whether all is right, and what to say of it."""
     M, N, K = job.launch.tile
-    one = job.gemm.like(M, N, k_tiles * K)
-    args, report = job.on(one).simulated(one.integers(seed=0))
-    right = not where_wrong(args[2], product(*args[:2]).astype(one.dtype), limit=0.0)
+    one = job.gemm.exact().like(M, N, k_tiles * K)
+    inputs = one.integers(seed=0)
+    args, report = job.on(one).simulated(inputs)
+    right = not where_wrong(one.result(args), one.expected(*inputs).astype(one.dtype), limit=0.0)
     why = None if right or not report.ok else _meetings(job)
     words = f"numbers right: {right}\nhazards: {report.brief()}{why.text if why else ''}"
     return report, right and report.ok, words
@@ -143,46 +145,50 @@ def _events_if_right(jobs: list[Job], seed: int, max_steps: int | None) -> list[
     side: quick, and without a word about what is wrong."""
     kernel, small = jobs[0].kernel, jobs[0].launch.small()
     problems = [job.gemm for job in jobs]
-    on = [gemm.arguments(*gemm.integers(seed)) for gemm in problems]
+    inputs = [gemm.integers(seed) for gemm in problems]
+    on = [gemm.arguments(*given) for gemm, given in zip(problems, inputs, strict=True)]
     launches = [
         (gemm.grid(small), gemm.passed(kernel, args)) for gemm, args in zip(problems, on, strict=True)
     ]
     steps = max_steps and max_steps * len(problems)
     events = clean_side_by_side(kernel, launches, small.block, small.shared_mem, steps)
     wrong = events is None or any(
-        where_wrong(C, product(A, B).astype(gemm.dtype), limit=0.0)
-        for gemm, (A, B, C, *_) in zip(problems, on, strict=True)
+        where_wrong(gemm.result(args), gemm.expected(*given).astype(gemm.dtype), limit=0.0)
+        for gemm, given, args in zip(problems, inputs, on, strict=True)
     )
     return None if wrong else events
 
 
 def _check_simulated(job: Job, seed: int, max_steps: int | None, order: int | None = None) -> Report:
     """The report comes first: a race may leave the numbers right, on this machine, today. `order`: of the warps."""
-    gemm = job.gemm
-    (A, B, C, *_), report = job.simulated(gemm.integers(seed), max_steps, order)
+    gemm, inputs = job.gemm, job.gemm.integers(seed)
+    args, report = job.simulated(inputs, max_steps, order)
+    result = gemm.result(args)
     failed = _failed(job) + " in another order of the warps," * (order is not None)
     # Behind a bad address there are zeros: numbers that come of them tell nothing.
     if report.stopped or _bad_address(report):
         raise CheckFailed(f"{failed} hazard\n{report}", report.hazards, problem=gemm)
-    wrong = where_wrong(C, product(A, B).astype(gemm.dtype), limit=0.0)
-    why = guess(C, A, B, job.launch.tile, gemm.order) if wrong else None
+    wrong = where_wrong(result, gemm.expected(*inputs).astype(gemm.dtype), 0.0, gemm.matrices[-1])
+    why = gemm.guess(result, inputs, job.launch.tile) if wrong else None
     if not report.ok:
         right = "The numbers are right this time. On a GPU they may not be: remove the hazard."
         text = f"{failed} hazard\n{report}\n{_told(wrong, why) or right}"
-        raise CheckFailed(text, report.hazards, _causes(C, why), problem=gemm)
+        raise CheckFailed(text, report.hazards, _causes(result, why), problem=gemm)
     if wrong:
         why = why or _meetings(job)
         text = f"{failed} no hazard, wrong numbers\n{_told(wrong, why)}"
-        raise CheckFailed(text, causes=(*_causes(C, why), "wrong-numbers"), problem=gemm)
+        raise CheckFailed(text, causes=(*_causes(result, why), "wrong-numbers"), problem=gemm)
     return report
 
 
-def _check_here(job: Job, inputs: tuple, words: str, limit: float, *causes: str) -> None:
-    """Launch on this machine's backend and compare with float64; `limit` 0: equal, once rounded to the dtype."""
+def _check_here(job: Job, inputs: tuple, words: str, exact: bool, *causes: str) -> None:
+    """Launch on this machine's backend and compare with float64; `exact`: equal, once rounded to the dtype."""
     gemm = job.gemm
-    C = gemm.launched(job.kernel, inputs, job.launch)
-    expected = product(*inputs) if limit else product(*inputs).astype(gemm.dtype)
-    if wrong := where_wrong(C, expected, limit * gemm.K**0.5):
+    result, expected = gemm.launched(job.kernel, inputs, job.launch), gemm.expected(*inputs)
+    limit = 0.0 if exact else gemm.limit(*inputs)
+    if wrong := where_wrong(
+        result, expected.astype(gemm.dtype) if exact else expected, limit, gemm.matrices[-1]
+    ):
         raise CheckFailed(f"{_failed(job)} {words}\n{wrong}", causes=causes, problem=gemm)
 
 
@@ -206,13 +212,15 @@ def _told(wrong: str, why: Mistake | None) -> str:
     return wrong + (why.text if why else "")
 
 
-def _causes(C: np.ndarray, why: Mistake | None) -> tuple[str, ...]:
-    return (*((why.cause,) if why else ()), *(("not-stored",) if np.isnan(C).any() else ()))
+def _causes(result: np.ndarray, why: Mistake | None) -> tuple[str, ...]:
+    return (*((why.cause,) if why else ()), *(("not-stored",) if np.isnan(result).any() else ()))
 
 
 def _meetings(job: Job) -> Mistake | None:
-    """For tensor cores: which k of A meets which k of B in one block and one k-tile, if that is wrong."""
+    """For a product on tensor cores: which k of A meets which k of B in one block and one k-tile, if that is wrong."""
     tile = job.launch.tile
+    if not isinstance(job.gemm, Product) or job.gemm.dtype != "float16":
+        return None
     one = job.on(job.gemm.like(*tile))
 
     def run(*inputs: np.ndarray) -> np.ndarray:
@@ -220,20 +228,8 @@ def _meetings(job: Job) -> Mistake | None:
         C = args[2].astype(float)
         return np.full_like(C, np.nan) if _bad_address(report) else C
 
-    return who_meets_whom(run, *tile) if job.gemm.dtype == "float16" else None
-
-
-def _small(gemm: Problem, tile: Tile, k_tiles: int, blocks_m: int, blocks_n: int) -> Problem:
-    """A small problem; M, N and K all differ, so that mixing them up shows."""
-    M, N, K = blocks_m * tile[0], blocks_n * tile[1], k_tiles * tile[2]
-    while N == K:
-        N += tile[1]
-    while M in (N, K):
-        M += tile[0]
-    return gemm.like(M, N, K)
+    return who_meets_whom(run, *tile)
 
 
 def _failed(job: Job) -> str:
-    gemm = job.gemm
-    k_tiles = gemm.K // job.launch.tile[2]
-    return f"check failed with M={gemm.M}, N={gemm.N}, K={gemm.K} (k-tiles: {k_tiles}):"
+    return f"check failed with {job.gemm.size} (k-tiles: {job.gemm.K // job.launch.tile[2]}):"

@@ -84,7 +84,7 @@ def _beside_cublas(
     known = [entry for some in found if (entry := some.get(timing.CUBLAS))]
     of_runs, taken = [], set()
     for number, run in enumerate(runs.by_run(entry for entry in kernels.values() if entry), 1):
-        cublas = dict(runs.cublas_of(run, known, 2 * gemm.M * gemm.N * gemm.K))
+        cublas = dict(runs.cublas_of(run, known, gemm.flops))
         if _origin(run[0]) in taken:
             for entry in (*run, cublas):
                 entry["run"] = f", run {number}"
@@ -111,7 +111,7 @@ def _measured(gemm: Problem, launches: dict[str, tuple]) -> dict[str, dict]:
     """An entry for each kernel and for cuBLAS, measured now; in record mode they are kept."""
     keys, entries = _keys(gemm, launches), timing.measure(gemm, launches)
     about = {label: records.about(job) for label, job in _jobs(gemm, launches).items()}
-    about[timing.CUBLAS] = records.problem(gemm)
+    about[timing.CUBLAS] = gemm.record()
     records.remember("speeds", {keys[k]: {"label": k, **about[k], **entries[k]} for k in keys})
     return {label: entry | {"origin": "measured now on"} for label, entry in entries.items()}
 
@@ -129,7 +129,7 @@ def _modelled(job: Job) -> dict:
     except NOT_FOLLOWED as why:
         return {"origin": f"no model: {str(why).partition(chr(10))[0]}"}
     gemm, us = job.gemm, 1000 * launch.ms
-    speed = {"tflops": 2 * gemm.M * gemm.N * gemm.K / us / 1e6, "median_us": us, "p10_us": us, "p90_us": us}
+    speed = {"tflops": gemm.flops / us / 1e6, "median_us": us, "p10_us": us, "p90_us": us}
     return {"gpu": launch.gpu.name, "origin": "model of an", "date": trust(launch), **speed}
 
 

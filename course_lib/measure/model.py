@@ -7,8 +7,6 @@ from collections.abc import Callable
 from math import prod
 from typing import TypeVar
 
-import numpy as np
-
 from cupy_or_sim import limits
 from cupy_or_sim.simulate import compiled
 from ptxsim import (
@@ -65,9 +63,8 @@ def _of_launch(job: Job, ask: Callable[..., Answer]) -> Answer:
 
     def args_at(k_tiles: int, tiles: int = 0) -> tuple:
         m, n = (tiles * M, N) if tiles else (gemm.M, gemm.N)
-        return None, None, None, m, n, k_tiles * K
+        return *(None for _ in gemm.matrices), *gemm.like(m, n, k_tiles * K).numbers()
 
-    operands = (gemm.M + gemm.N) * gemm.K * np.dtype(gemm.dtype).itemsize
     return ask(
         compiled(kernel),
         gemm.grid(launch),
@@ -76,7 +73,7 @@ def _of_launch(job: Job, ask: Callable[..., Answer]) -> Answer:
         gemm.K // K,
         launch.shared_mem,
         gpu_of(job),
-        operands=operands,
+        operands=gemm.operands,
         tiles=_tiles_of_a_block(job),
     )
 

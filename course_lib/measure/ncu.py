@@ -18,8 +18,11 @@ from cupy_or_sim import device, limits, timing
 from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import Launch
 
+from ..check.attention import Attention
+from ..check.gemm import Gemm
 from ..check.job import Job
 from ..check.problem import Problem
+from ..check.product import Product
 from . import records
 
 TIMEOUT = 300  # seconds for all kernels of one call
@@ -63,6 +66,10 @@ UNITS = {
 """Words in a name: what to multiply ncu's base units (nanoseconds, bytes, hertz, counts) by."""
 
 
+KINDS: dict[str, type[Problem]] = {kind.__name__: kind for kind in (Product, Gemm, Attention)}
+"""Problems, by the names of their classes."""
+
+
 def collect(gemm: Problem, launches: dict[str, tuple]) -> dict[str, dict[str, float]]:
     """{label: {metric: value}} of one launch of each kernel, {label: (kernel, launch)}. Raises RuntimeError."""
     options = ("--csv", "--page", "raw", "--print-units", "base", "--metrics", ",".join(METRICS.values()))
@@ -76,7 +83,7 @@ def profiled(options: Sequence[str], gemm: Problem, launches: list[tuple]) -> su
     """Run ncu with these options over one launch of each (kernel, launch)."""
     jobs = [
         {"code": kernel.code, "name": kernel.name, "options": kernel.options,
-         "gemm": [gemm.M, gemm.N, gemm.K, gemm.dtype], "launch": vars(launch)}
+         "problem": [type(gemm).__name__, *gemm.given()], "launch": vars(launch)}
         for kernel, launch in launches
     ]  # fmt: skip
     names = "|".join(sorted({re.escape(job["name"]) for job in jobs}))
@@ -162,7 +169,8 @@ def find() -> str:
 
 def main() -> None:
     for job in json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")):
-        gemm = Problem(*job["gemm"])
+        kind, *given = job["problem"]
+        gemm = KINDS[kind](*given)
         kernel = device.cp.RawKernel(job["code"], job["name"], options=tuple(job["options"]))
         launch = Launch(**job["launch"] | {"tile": tuple(job["launch"]["tile"])})
         _, run = gemm.prepare(kernel, gemm.inputs, launch)

@@ -20,17 +20,11 @@ FOLDER = place("assets") / "measurements"
 PARTS = ("speeds", "timelines", "waves", "profiles", "samples", "calls", "texts")
 
 
-def problem(gemm: Problem) -> dict:
-    """The size and kind of a GEMM as a record holds it."""
-    data = {"data": "zeros"} if gemm.zeros else {}  # all others are random
-    return {"shape": [gemm.M, gemm.N, gemm.K], "dtype": gemm.dtype, "layout": gemm.layout, **data}
-
-
 def kernel_key(job: Job) -> str:
     """Key of one measurement: the kernel's text, its options without paths, the problem and the launch."""
     text = source_key(job.kernel.name, job.kernel.code)
     options = options_that_count(job.kernel.options)
-    return digest(text, options, problem(job.gemm), *job.launch.record().values())
+    return digest(text, options, job.gemm.record(), *job.launch.record().values())
 
 
 def text_key(options: str, job: Job) -> str:
@@ -41,12 +35,12 @@ def text_key(options: str, job: Job) -> str:
 def about(job: Job) -> dict:
     """What an entry says about its kernel; "source" lets a test find out that a kernel was edited since."""
     name, text = job.kernel.name, source_key(job.kernel.name, job.kernel.code)
-    return {"kernel": name, "source": text, **problem(job.gemm), **job.launch.record()}
+    return {"kernel": name, "source": text, **job.gemm.record(), **job.launch.record()}
 
 
 def cublas_key(gemm: Problem) -> str:
     """Key of cuBLAS on this problem."""
-    return digest("cuBLAS", problem(gemm))
+    return digest("cuBLAS", gemm.record())
 
 
 def files() -> list[Path]:

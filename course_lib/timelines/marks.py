@@ -13,7 +13,6 @@ from math import ceil, prod
 import numpy as np
 
 from cupy_or_sim import device, timing
-from cupy_or_sim.kernel import Array
 
 from ..check.job import Job
 from ..check.problem import Problem
@@ -135,8 +134,7 @@ class Bench:
         noted = self._noted(self.gemm)
         spent = watched.cycles(noted).mean()
         if fewer:
-            less = self.gemm.like(self.gemm.M, self.gemm.N, fewer * self.launch.tile[2])
-            less.inputs = tuple(_first_columns(matrix, less.K) for matrix in self.gemm.inputs)
+            less = self.gemm.shorter(fewer * self.launch.tile[2])
             spent -= watched.cycles(self._noted(less)).mean()
         turns = (self.k_tiles - fewer) * self.tiles
         return float(spent / turns / (1 + self.noting)), float(np.median(watched.mhz(noted)))
@@ -207,12 +205,6 @@ class Bench:
         apart = max(self.blocks // BLOCKS - 1, 0) | 1  # all over the grid, and odd: not all in one column
         extra = (self.buffer, np.uint32(apart // 2), np.uint32(apart), np.uint32(0), np.int32(0))
         return self.gemm.prepare(kernel, self.gemm.inputs, self.launch, extra)[1]
-
-
-def _first_columns(matrix: Array, K: int) -> Array:
-    """A copy of a matrix' columns 0 to K - 1, in the same order."""
-    order = "F" if matrix.flags.f_contiguous else "C"
-    return device.cp.asarray(matrix[:, :K], order=order)
 
 
 def slower(one: Callable[[], None], other: Callable[[], None], us: float) -> float:

@@ -15,6 +15,7 @@ LOOKS: dict[str, tuple[str, str]] = {
     "barrier": (style.VERMILLION, "---"),
     "math": (style.GREEN, ""),
     "epilogue": (style.PURPLE, "\\\\\\"),
+    "softmax": (style.BLUE, "..."),
 }
 UNMARKED = (style.FACE, "..")
 """Of a stretch in which several phases are together, since marks between them were left out."""
