@@ -8,6 +8,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import cupy_or_sim
 from cupy_or_sim import HOPPER, OPTIONS, Launch, course_header, only_on, simulate, this_gpu
+from cupy_or_sim.device import HEADERS
 from ptxsim.compiler import cache
 
 from . import draw
@@ -21,7 +22,7 @@ from .lessons.sources import body, edited, kernel_source, lesson_kernel, show_di
 from .measure.bench import benchmark, so_far
 from .timelines.timeline import timeline
 
-cache.use(folders.COMPILED, folders.WITHOUT_COMPILER)
+cache.use(folders.COMPILED, folders.WITHOUT_COMPILER, idle=HEADERS)
 
 __all__ = [
     "HOPPER", "OPTIONS", "Gemm", "Launch", "benchmark", "body", "check_exercise", "course_header", "cp", "draw",

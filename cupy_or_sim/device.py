@@ -11,7 +11,8 @@ from types import ModuleType
 INCLUDE = Path(__file__).parent / "include"
 _HEADERS = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(INCLUDE.rglob("*.cuh"))))
 
-OPTIONS: tuple[str, ...] = ("--std=c++17", f"-I{INCLUDE}", f"-DCOURSE_HEADERS=0x{_HEADERS.hexdigest()[:8]}")
+HEADERS = "-DCOURSE_HEADERS="
+OPTIONS: tuple[str, ...] = ("--std=c++17", f"-I{INCLUDE}", f"{HEADERS}0x{_HEADERS.hexdigest()[:8]}")
 """Compile options of every lesson: C++17 and the folder of the course's own headers. Nothing uses the last one;
 it makes CuPy, which keeps compiled kernels on disk, compile them again when a header was edited."""
 HOPPER: tuple[str, ...] = (*OPTIONS, "-arch=sm_90a")

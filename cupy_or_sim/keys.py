@@ -3,7 +3,9 @@
 import hashlib
 import re
 
-from .device import INCLUDE
+from ptxsim.compiler.headers import included
+
+from .device import HEADERS, INCLUDE
 from .headers import in_one_piece
 
 MARKS = "course/timeline.cuh"
@@ -12,7 +14,6 @@ _TOKEN = re.compile(
     | \.?\d(?:[eEpP][+-]|[\w.'])* | \w+ | \+\+|--|&&|\|\||<<|>>|->|::|[-+*/%&|^=!<>]= | .""",
     re.VERBOSE | re.DOTALL,
 )
-_INCLUDE = re.compile(r'^\s*#\s*include\s*[<"](course/[^>"]+)[>"]', re.MULTILINE)
 
 
 def canonical(source: str) -> str:
@@ -35,15 +36,7 @@ def digest(*parts: object) -> str:
 
 def course_headers(source: str) -> dict[str, str]:
     """Every course header that the source includes, also through another header: {name: text}."""
-    found: dict[str, str] = {}
-    waiting = _INCLUDE.findall(source)
-    while waiting:
-        name = waiting.pop()
-        path = INCLUDE / name
-        if name not in found and path.is_file():
-            found[name] = path.read_text(encoding="utf-8")
-            waiting += _INCLUDE.findall(found[name])
-    return dict(sorted(found.items()))
+    return included(source, [INCLUDE])
 
 
 def source_key(name: str, source: str) -> str:
@@ -58,7 +51,7 @@ def options_that_count(options: tuple[str, ...]) -> list[str]:
     """Options without paths, and without the fingerprint of headers that the kernel may not include."""
     kept, path_follows = [], False
     for option in options:
-        if not path_follows and not option.startswith(("-I", "--include-path", "-DCOURSE_HEADERS=")):
+        if not path_follows and not option.startswith(("-I", "--include-path", HEADERS)):
             kept.append(option)
         path_follows = option in ("-I", "--include-path")
     return kept

@@ -47,10 +47,10 @@ _CLOCK_RATE = """extern "C" __global__ void clock_rate(long long* cycles_and_ns)
 
 
 def measure(gemm: Any, launches: dict[str, tuple]) -> dict[str, dict]:
-    """Time every kernel, {label: (kernel, launch)}, and cuBLAS before and after them: an entry for each."""
-    flops = 2 * gemm.M * gemm.N * gemm.K
+    """Time every kernel, {label: (kernel, launch)}, and the peer before and after them: an entry for each."""
+    flops = gemm.flops
     repeats = 60 if flops < 2e10 else 20  # short launches vary more
-    call = cublas(gemm)
+    call = gemm.peers_call()
     before = burst(call, repeats)
     entries, runs = {}, {}
     for label, (kernel, launch) in launches.items():
@@ -59,11 +59,11 @@ def measure(gemm: Any, launches: dict[str, tuple]) -> dict[str, dict]:
         entries[label] = {"registers": kernel.num_regs, **_entry(run, burst(run, repeats), flops)}
     after = burst(call, repeats)
     drift = {"before_us": round(np.median(before), 2), "after_us": round(np.median(after), 2)}
-    entries[CUBLAS] = drift | _entry(call, np.append(before, after), flops)
+    entries[gemm.peer] = drift | _entry(call, np.append(before, after), flops)
     if gemm.dtype == "float16":  # after all bursts, which want a cool chip
-        for label, run in {**runs, CUBLAS: call}.items():
+        for label, run in {**runs, gemm.peer: call}.items():
             entries[label] |= power.sustained(run, entries[label]["median_us"], flops)
-    return {label: entry | {"cublas_tflops": entries[CUBLAS]["tflops"]} for label, entry in entries.items()}
+    return {label: entry | {"peer_tflops": entries[gemm.peer]["tflops"]} for label, entry in entries.items()}
 
 
 def _entry(run: Callable[[], None], times: np.ndarray, flops: int) -> dict:

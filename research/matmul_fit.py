@@ -47,8 +47,8 @@ def read(files: Iterable[str]) -> dict[Shape, Timed]:
     found: dict[Shape, tuple[list[float], dict[HopperPlan, list[float]]]] = {}
     for file in files:
         for shape, theirs, times in json.loads(Path(file).read_text(encoding="utf-8"))["problems"]:
-            of_cublas, of_plans = found.setdefault(tuple(shape), ([], {}))
-            of_cublas.append(theirs)
+            of_peer, of_plans = found.setdefault(tuple(shape), ([], {}))
+            of_peer.append(theirs)
             for (tile, *rest), us in times:
                 of_plans.setdefault(HopperPlan(tuple(tile), *rest), []).append(us)
     return {

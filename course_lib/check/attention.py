@@ -1,10 +1,11 @@
 """`Attention`: for each head softmax(scale Q @ K.T) @ V, with which kernels are checked."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
-from cupy_or_sim import device
+from cupy_or_sim import cudnn, device
 from cupy_or_sim.kernel import Array
 from cupy_or_sim.launch import Launch, Tile
 
@@ -35,7 +36,7 @@ class Attention(Judged):
     As a launch's tile sees it: `M` rows of `N` = 128 results, and `K` keys.
     """
 
-    matrices = "QKVO"
+    matrices, peer = "QKVO", "cuDNN"
     dtype, layout = "float16", "heads of 128"
 
     def __init__(self, heads: int, queries: int, keys: int, scale: float = SCALE) -> None:
@@ -96,6 +97,11 @@ class Attention(Judged):
                 f"{self.queries} queries a head do not fit tile {launch.tile}: take a multiple of {launch.tile[0]}"
             )
         return super().grid(launch)
+
+    def peers_call(self) -> Callable[[], None]:
+        """cuDNN through PyTorch, on the same arrays. Raises RuntimeError where that does not do it."""
+        Q, K, V = (of_heads(each, self.heads) for each in self.inputs)
+        return cudnn.attention(Q, K, V, self.scale)
 
     def numbers(self) -> tuple:
         return np.int32(self.queries), np.int32(self.keys), np.float32(self.scale)

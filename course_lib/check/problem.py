@@ -25,6 +25,8 @@ class Problem(ABC):
     M: int
     N: int
     K: int
+    peer: ClassVar[str]
+    """The library that kernels are compared with."""
     dtype: str
     layout: str
     order: Order = "C"
@@ -82,6 +84,10 @@ class Problem(ABC):
     def exact(self) -> "Problem":
         """The same problem, where need be with other numbers, as `integers` solves it exactly."""
         return self
+
+    @abstractmethod
+    def peers_call(self) -> Callable[[], None]:
+        """On a GPU: a function that lets the peer solve it once, and does nothing else."""
 
     @abstractmethod
     def integers(self, seed: int) -> tuple:

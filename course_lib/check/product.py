@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cupy_or_sim import device
+from cupy_or_sim import device, timing
 from cupy_or_sim.kernel import Array
 from cupy_or_sim.launch import Tile
 
@@ -29,7 +29,7 @@ class Product(Problem):
     What is launched and timed reads normal random numbers; `zeros`: zeros, for which a chip draws less power.
     """
 
-    matrices = "ABC"
+    matrices, peer = "ABC", timing.CUBLAS
 
     def __init__(self, M: int, N: int, K: int, dtype: str = "float32", zeros: bool = False) -> None:
         if min(M, N, K) < 1 or dtype not in DTYPES:
@@ -88,6 +88,9 @@ class Product(Problem):
         shorter = self.like(self.M, self.N, K)
         shorter.inputs = tuple(_first_columns(matrix, K) for matrix in self.inputs)
         return shorter
+
+    def peers_call(self) -> Callable[[], None]:
+        return timing.cublas(self)
 
     def numbers(self) -> tuple:
         return np.int32(self.M), np.int32(self.N), np.int32(self.K)

@@ -1,7 +1,6 @@
 """The pictures of `benchmark` and `profile` that are bars, each with its description in words."""
 
 from cupy_or_sim import style
-from cupy_or_sim.timing import CUBLAS
 from ptxsim.gpus import GPUS, Ceilings
 
 from .rows import Speed, marks, names, origins
@@ -30,8 +29,7 @@ def bars(title: str, kind: str, rows: list[Speed]) -> style.Drawing:
     figure = style.new_figure(1.3 + 0.42 * len(rows))
     axes = style.axes(figure)
     for place, row in enumerate(rows):
-        cublas = row.label == CUBLAS
-        look = {"color": style.GRID, "hatch": "///"} if cublas else {"color": style.SKY}
+        look = {"color": style.GRID, "hatch": "///"} if row.is_peer else {"color": style.SKY}
         axes.barh(place, row.tflops, 0.65, xerr=_spread(row), edgecolor=style.TEXT, linewidth=0.5, **look)
     if source:
         axes.axvline(highest, color=style.VERMILLION, linestyle="--", zorder=0)
@@ -59,7 +57,7 @@ def _spread(row: Speed) -> list[list[float]] | None:
 
 @style.styled
 def fractions(groups: list[tuple[str, list[Speed]]]) -> style.Drawing:
-    """Bars of the fraction of cuBLAS, (title, rows) by (title, rows), and their description in words."""
+    """Bars of the fraction of each one's peer, (title, rows) by (title, rows), and their description in words."""
     figure = style.new_figure(1.0 + 0.36 * sum(len(rows) + 1 for _, rows in groups))
     axes = style.axes(figure)
     labels: dict[float, str] = {}
@@ -71,21 +69,22 @@ def fractions(groups: list[tuple[str, list[Speed]]]) -> style.Drawing:
         axes.plot([1, 1], line, color=style.VERMILLION, linestyle="--", zorder=0)
         for row in rows:
             place += 1
-            axes.barh(place, row.of_cublas, 0.65, edgecolor=style.TEXT, linewidth=0.5, color=style.SKY)
-            speed = f"{row.of_cublas:.0%}, {row.tflops:.1f} TFLOP/s"
+            axes.barh(place, row.of_peer, 0.65, edgecolor=style.TEXT, linewidth=0.5, color=style.SKY)
+            speed = f"{row.of_peer:.0%}, {row.tflops:.1f} TFLOP/s"
             # Behind the line at 100 %.
             axes.annotate(
-                speed, (max(row.of_cublas, 1), place), (6, 0), va="center", fontsize=8, **style.BESIDE
+                speed, (max(row.of_peer, 1), place), (6, 0), va="center", fontsize=8, **style.BESIDE
             )
             labels[place] = row.label
         words.append(
-            f"{title}, {origins(rows)}: " + "; ".join(f"{row.label} {row.of_cublas:.0%}" for row in rows)
+            f"{title}, {origins(rows)}: " + "; ".join(f"{row.label} {row.of_peer:.0%}" for row in rows)
         )
     axes.set(yticks=list(labels), yticklabels=list(labels.values()), ylim=(place + 0.6, -0.7))
-    axes.set(xlim=(0, 1.4), xlabel="speed, as a fraction of cuBLAS of the same type and layout")
+    peers = " or ".join(dict.fromkeys(row.peer for _, rows in groups for row in rows))
+    axes.set(xlim=(0, 1.4), xlabel=f"speed, as a fraction of {peers} of the same type and layout")
     axes.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
     axes.set_title("How far the lessons came")
-    return figure, f"Fraction of cuBLAS. {'. '.join(words)}."
+    return figure, f"Fraction of {peers}. {'. '.join(words)}."
 
 
 @style.styled

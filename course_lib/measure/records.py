@@ -38,9 +38,9 @@ def about(job: Job) -> dict:
     return {"kernel": name, "source": text, **job.gemm.record(), **job.launch.record()}
 
 
-def cublas_key(gemm: Problem) -> str:
-    """Key of cuBLAS on this problem."""
-    return digest("cuBLAS", gemm.record())
+def peer_key(gemm: Problem) -> str:
+    """Key of the peer on this problem."""
+    return digest(gemm.peer, gemm.record())
 
 
 def files() -> list[Path]:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cupy_or_sim import style
-from cupy_or_sim.timing import CUBLAS
 
 from . import charts, roofline_chart, tables
 from .rows import ALWAYS_SHOWN, HEADER, Row, Speed, has_speed, marks, names
@@ -12,8 +11,8 @@ from .rows import ALWAYS_SHOWN, HEADER, Row, Speed, has_speed, marks, names
 
 @dataclass(frozen=True)
 class Results:
-    """Speeds of several kernels on one problem; last, cuBLAS in each run that they are of (a model knows nothing of
-    cuBLAS)."""
+    """Speeds of several kernels on one problem; last, their peer in each run that they are of (a model knows nothing of
+    it)."""
 
     title: str
     kind: str  # dtype and layout
@@ -36,7 +35,8 @@ class Results:
         columns = [
             column for column in zip(HEADER, *rows) if column[0] in ALWAYS_SHOWN or {*column[1:]} != {"-"}
         ]
-        return [*zip(*((self._gain_over() if name == "gain" else name, *cells) for name, *cells in columns))]
+        called = {"gain": self._gain_over(), "of peer": f"of {self.rows[-1].peer}"}
+        return [*zip(*((called.get(name, name), *cells) for name, *cells in columns))]
 
     def _gain_over(self) -> str:
         """The name of the column of gains: "times" what they are counted from."""
@@ -49,8 +49,8 @@ class Results:
 
     @property
     def kernels(self) -> tuple[Row, ...]:
-        """The rows without those of cuBLAS."""
-        return tuple(row for row in self.rows if row.label != CUBLAS)
+        """The rows without those of the peer."""
+        return tuple(row for row in self.rows if not row.is_peer)
 
     @property
     def _known(self) -> list[Speed]:
@@ -58,15 +58,15 @@ class Results:
 
     def gain(self, a: str, b: str) -> float | None:
         """How many times as fast kernel `a` is as kernel `b`, both by label; None where one has no record, or another
-        GPU's. cuBLAS is that of the kernel's own run."""
+        GPU's. The peer is that of the kernel's own run."""
         rows = {row.label: row for row in self.rows}
         for label in (a, b):
             if label not in rows:
                 raise ValueError(f"there is no row {label!r}; rows: {', '.join(rows)}")
         fast, slow = rows[a], rows[b]
-        if CUBLAS in (a, b) and a != b:
-            share = (slow if a == CUBLAS else fast).of_cublas
-            return share and (1 / share if a == CUBLAS else share)
+        if fast.is_peer != slow.is_peer:
+            share = (slow if fast.is_peer else fast).of_peer
+            return share and (1 / share if fast.is_peer else share)
         return fast.tflops / slow.tflops if fast.tflops and slow.tflops and fast.gpu == slow.gpu else None
 
     def plot(self) -> None:

@@ -1,14 +1,12 @@
-"""A row of a table of speeds: one kernel, or cuBLAS, on one problem."""
+"""A row of a table of speeds: one kernel, or its peer (a library on the same problem, as cuBLAS)."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeGuard
 
-from cupy_or_sim.timing import CUBLAS
-
 HEADER = (
-    "kernel", "TFLOP/s", "gain", "of cuBLAS", "median us", "10-90 %", "registers", "sustained TFLOP/s",
+    "kernel", "TFLOP/s", "gain", "of peer", "median us", "10-90 %", "registers", "sustained TFLOP/s",
 )  # fmt: skip
 ALWAYS_SHOWN = ("kernel", "TFLOP/s")
 """Columns that a table has also where no row has anything in them."""
@@ -38,15 +36,20 @@ class Row:
     sustained_mhz: int | None = None
     watts: int | None = None
     limits: str = ""  # why the driver held the clock down meanwhile
-    of_cublas: float | None = None  # fraction of cuBLAS in the same run
+    peer: str = ""  # the name of the library beside it
+    of_peer: float | None = None  # fraction of its speed in the same run
     intensity: float | None = None  # FLOP per byte that the blocks read from global memory
-    gain: float | None = None  # speed over the row `over`; None for the first row and for cuBLAS
+    gain: float | None = None  # speed over the row `over`; None for the first row and for the peer
     over: str = ""
 
     def __str__(self) -> str:
         gain = f", {self.gain:.2f} x {self.over}" if self.gain else ""
-        fraction = f", {self.of_cublas:.0%} of cuBLAS" if self.of_cublas and self.label != CUBLAS else ""
+        fraction = f", {self.of_peer:.0%} of {self.peer}" if self.of_peer and not self.is_peer else ""
         return f"{self.tflops:.1f}{gain}{fraction}"
+
+    @property
+    def is_peer(self) -> bool:
+        return self.label == self.peer
 
     def cells(self) -> tuple[str, ...]:
         """The row of the printed table, as `HEADER` names it."""
@@ -56,7 +59,7 @@ class Row:
             self.label,
             f"{self.tflops:.1f}",
             f"{self.gain:.2f}" if self.gain else "-",
-            f"{self.of_cublas:.0%}" if self.of_cublas else "-",
+            f"{self.of_peer:.0%}" if self.of_peer else "-",
             f"{self.median_us:,.0f}",
             f"{self.p10_us:,.0f}-{self.p90_us:,.0f}" if self.p10_us and self.p90_us else "-",
             str(self.registers or "-"),
@@ -70,12 +73,16 @@ class Speed(Protocol):
     label: str
     origin: str
     gpu: str
+    peer: str
     tflops: float
     median_us: float
     p10_us: float | None
     p90_us: float | None
-    of_cublas: float
+    of_peer: float
     intensity: float
+
+    @property
+    def is_peer(self) -> bool: ...
 
 
 def has_speed(row: Row) -> TypeGuard[Speed]:
@@ -84,7 +91,7 @@ def has_speed(row: Row) -> TypeGuard[Speed]:
 
 def origins(rows: Iterable[Row | Speed]) -> str:
     """Where the numbers of these rows come from; more than one place where a GPU could not run them all. Not which of
-    several runs: a share is of cuBLAS in its own."""
+    several runs: a share is of the peer in its own."""
     return "; ".join(dict.fromkeys(_OF_A_RUN.sub("", row.origin) for row in rows if row.tflops))
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from cupy_or_sim.device import HOPPER, OPTIONS
+from cupy_or_sim.device import HEADERS, HOPPER, OPTIONS
 
 from .limits import Limits
 
@@ -24,7 +24,6 @@ IN_WORDS = (
 ARCH = re.compile(r"(sm|compute)_\d{2,3}[af]?")
 KINDS = ("ptx", "log", "code")
 LONGEST_OPTION = 200
-_HEADERS = "-DCOURSE_HEADERS="
 
 
 class Refused(Exception):
@@ -122,8 +121,8 @@ def _check_option(option: str) -> None:
             400,
             f"The option {_short(option)} is not one of those that are allowed here: {IN_WORDS}. Leave it out.",
         )
-    mine = next(each for each in OPTIONS if each.startswith(_HEADERS))
-    if option.startswith(_HEADERS) and option != mine:
+    mine = next(each for each in OPTIONS if each.startswith(HEADERS))
+    if option.startswith(HEADERS) and option != mine:
         raise Refused(
             400,
             "Your page has the course's headers in another version than this service: load the page again.",

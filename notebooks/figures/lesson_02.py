@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from course_lib.measure.results import Results
 from course_lib.timelines.timeline import Timeline
 from cupy_or_sim import style
-from cupy_or_sim.timing import CUBLAS
 
 COPY, MATH = (style.SKY, "///"), (style.GREEN, "")
 TURNS = 3
@@ -123,8 +122,8 @@ def _beside(alone: Results, together: Results) -> dict[float, list[str]]:
     found: dict[float, list[str]] = {}
     for results, name in (alone, "alone"), (together, "as many as fit"):
         for row in results.kernels:
-            if row.tflops and row.of_cublas:
-                found.setdefault(round(row.tflops / row.of_cublas, 1), []).append(f"{row.label}, {name}")
+            if row.tflops and row.of_peer:
+                found.setdefault(round(row.tflops / row.of_peer, 1), []).append(f"{row.label}, {name}")
     return dict(sorted(found.items(), key=lambda one: -len(one[1])))
 
 
@@ -148,7 +147,7 @@ def company(alone: Results, together: Results, base: str) -> style.Drawing:
     ]
     if len(rows) < len(alone.rows):
         return style.nothing(f"{alone.title}: not every kernel has a record on one GPU")
-    kernels = [pair for pair in rows if pair[0].label != CUBLAS]
+    kernels = [pair for pair in rows if not pair[0].is_peer]
     beside = _beside(alone, together)
     figure = style.new_figure(1.5 + 0.55 * len(kernels))
     axes = style.axes(figure)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from course_lib.measure.results import Results
 from course_lib.measure.rows import Row
 from cupy_or_sim.limits import this_gpu
-from cupy_or_sim.timing import CUBLAS
 from ptxsim.gpus import GPUS, Gpu
 
 FLOP = 4096
@@ -26,7 +25,7 @@ class TensorShares:
         return share_of({row.label: row for row in self.results.rows}[label])
 
     def __repr__(self) -> str:
-        known = [row for row in self.results.rows if share_of(row) and (self.cublas or row.label != CUBLAS)]
+        known = [row for row in self.results.rows if share_of(row) and (self.cublas or not row.is_peer)]
         if not known:
             return f"{self.results.title}: registers, clock and power need a GPU, and there is no record"
         wide = max(len(row.label) for row in known)

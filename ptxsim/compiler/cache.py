@@ -11,7 +11,7 @@ import os
 import platform
 import sys
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache, partial
 from importlib import metadata
@@ -19,11 +19,14 @@ from pathlib import Path
 
 from ..ground import whole
 from ..ground.interrupts import MessageOnly
+from .headers import included
 
 FOLDERS: list[Path] = []
 """Where kept texts are looked for."""
 HINTS: list[str] = []
 """What to tell somebody who has no compiler, besides how to get one."""
+IDLE: list[str] = []
+"""How options begin that change nothing of a text."""
 MADE_BY = "made_by"
 KEEP = "PTXSIM_KEEP"
 """Environment variable: a folder into which every text is written that is asked for and, now, made anew."""
@@ -41,12 +44,13 @@ class ToolMissing(MessageOnly, RuntimeError):
         super().__init__("\n".join([missing, *HINTS]))
 
 
-def use(folder: Path, hint: str = "") -> None:
+def use(folder: Path, hint: str = "", idle: str = "") -> None:
     """Look for kept texts in this folder, too. `hint`: what to tell somebody who asks for another one and has no
-    compiler."""
+    compiler. `idle`: how an option begins that changes nothing of them."""
     if folder not in FOLDERS:
         FOLDERS.append(folder)
         HINTS.extend([hint] * bool(hint))
+        IDLE.extend([idle] * bool(idle))
 
 
 def look_again() -> None:
@@ -60,9 +64,12 @@ def in_use() -> bool:
 
 
 def key_of(kind: str, source: str, names: tuple[str, ...], options: tuple[str, ...]) -> str:
-    """Key of a text of this kind. A folder of headers counts by what is in it, not by where it lies."""
-    same_everywhere = tuple(f"-I{_contents(o[2:])}" if o.startswith("-I") else o for o in options)
-    return hashlib.sha256(repr((kind, source, names, same_everywhere)).encode()).hexdigest()[:24]
+    """Key of a text of this kind. Of folders of headers those count that the source includes, by their text, not by
+    where they lie; what is not in such a folder is the compiler's own."""
+    folders = [Path(option[2:]) for option in options if option.startswith("-I")]
+    others = tuple(option for option in options if not option.startswith(("-I", *IDLE)))
+    parts = kind, source, names, others, included(source, folders)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
 
 
 def kept(key: str, make: Callable[[], str]) -> str:
@@ -171,13 +178,3 @@ def _archives(folders: tuple[Path, ...]) -> tuple[tuple[str, frozenset[str], zip
         except (zipfile.BadZipFile, KeyError) as error:
             raise RuntimeError(f"{path} is damaged ({error}): get it again from where it came") from None
     return tuple(found)
-
-
-@lru_cache(maxsize=16)
-def _contents(folder: str) -> str:
-    def parts(files: Iterable[Path]) -> Iterable[bytes]:
-        for file in files:
-            yield repr((file.relative_to(folder).as_posix(), file.read_bytes())).encode()
-
-    files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
-    return hashlib.sha256(b"".join(parts(files))).hexdigest()[:16]

@@ -6,12 +6,13 @@ among headers in memory NVRTC does not look there, so such a name is written out
 
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 Headers = dict[bytes, bytes]
 """Name in an #include -> text, as NVRTC takes them."""
 
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 _QUOTED = re.compile(r'^([ \t]*#[ \t]*include[ \t]*)"([^"\n]+)"', re.MULTILINE)
 
 
@@ -36,3 +37,17 @@ def _written_out(name: str, text: str, known: dict[str, str]) -> str:
         return f'{match[1]}"{near}"' if near in known else match[0]
 
     return _QUOTED.sub(full, text)
+
+
+def included(source: str, folders: Sequence[Path]) -> dict[str, str]:
+    """The headers in these folders that a source includes, also through another header, or may include: {name: text},
+    sorted by name."""
+    found: dict[str, str] = {}
+    waiting = _INCLUDE.findall(source)
+    while waiting:
+        name = waiting.pop()
+        path = next((folder / name for folder in folders if (folder / name).is_file()), None)
+        if path and name not in found:
+            found[name] = path.read_text(encoding="utf-8")
+            waiting += _INCLUDE.findall(found[name])
+    return dict(sorted(found.items()))

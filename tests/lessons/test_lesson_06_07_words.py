@@ -107,7 +107,7 @@ def row_of(label: str, size: int) -> dict:
 
 def test_per_cent_of_what():
     fastest, text = row_of("05 fastest", 4096), prose("deeper/06_limits")
-    times = fastest["cublas_tflops"] / fastest["tflops"]  # of the same run
+    times = fastest["peer_tflops"] / fastest["tflops"]  # of the same run
     assert f"`fastest` reaches it, and cuBLAS is {times:.2f} times as fast" in text
     whole = [*map(int, re.findall(r"100 % are (\d+)", printed("deeper/06_limits", "roof-percent")))]
     (about,) = map(int, re.findall(r"100 % of this counter are about (\d+) FLOP in a cycle", text))
@@ -117,7 +117,7 @@ def test_per_cent_of_what():
 def test_only_what_was_timed_in_one_run_is_ranked():
     """The ring of exercise 06.1 is in another one."""
     fastest, ours, own = (row_of(label, 4096) for label in ("05 fastest", "06 complete", "yours"))
-    assert fastest["cublas_tflops"] == ours["cublas_tflops"] != own["cublas_tflops"]
+    assert fastest["peer_tflops"] == ours["peer_tflops"] != own["peer_tflops"]
     ranked = re.findall(r"^\d  (\w+)", printed("deeper/06_own_gemm", "own-ranking"), re.MULTILINE)
     assert ranked and "yours" not in ranked
 

@@ -52,7 +52,7 @@ UNSTABLE = re.compile(
 )
 """Times, rates, and counts that move with the version of NVRTC."""
 MEASURES = re.compile(
-    r"\b(?:benchmark|timeline|profile|bubbles|full_units|timed|show_env|tune)\(|\.(?:plot|roofline|gain|us)\(|\.of_cublas\b"
+    r"\b(?:benchmark|timeline|profile|bubbles|full_units|timed|show_env|tune)\(|\.(?:plot|roofline|gain|us)\(|\.of_peer\b"
 )
 MACHINE_CODE = re.compile(r"\bsass\(|\bpicture\(|\bchecklist\(|\bncu\(")  # other on another compiler
 """What may be ignored although nothing was measured yet: it shows something else where there is a record."""

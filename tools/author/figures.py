@@ -53,7 +53,7 @@ class Row(NamedTuple):
     @property
     def share(self) -> str:
         """Of cuBLAS in the same run."""
-        return f"{self.entry['tflops'] / self.entry['cublas_tflops']:.0%}"
+        return f"{self.entry['tflops'] / self.entry['peer_tflops']:.0%}"
 
     @property
     def sustained(self) -> str:
@@ -190,7 +190,7 @@ def short_table(record: dict, shown: list[Row]) -> str:
 
 
 def _one_run(one: Row, other: Row) -> bool:
-    return all(one.entry[part] == other.entry[part] for part in ("cublas_tflops", "date", "dtype"))
+    return all(one.entry[part] == other.entry[part] for part in ("peer_tflops", "date", "dtype"))
 
 
 def _own_launch(notebook: str, name: str, entry: dict) -> bool:
@@ -202,7 +202,7 @@ def _own_launch(notebook: str, name: str, entry: dict) -> bool:
 def _line(row: Row) -> str:
     kernel = f"`{row.kernel}`" if row.lesson else row.kernel
     registers = row.entry.get("registers", "")
-    beside = f"{row.entry['cublas_tflops']:.1f}" if row.lesson else ""
+    beside = f"{row.entry['peer_tflops']:.1f}" if row.lesson else ""
     return (
         f"| {row.lesson} | {kernel} | {row.tflops} | {beside} | {row.share} | {registers} | {row.sustained} |"
     )

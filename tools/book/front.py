@@ -76,7 +76,7 @@ def gain(record: dict, measured: Sequence[figures.Row]) -> str:
 
 def best(measured: Sequence[figures.Row]) -> dict[str, figures.Row]:
     """Lesson -> its kernel with the largest share of cuBLAS."""
-    by_share = sorted(measured, key=lambda row: row.entry["tflops"] / row.entry["cublas_tflops"])
+    by_share = sorted(measured, key=lambda row: row.entry["tflops"] / row.entry["peer_tflops"])
     return {row.lesson: row for row in by_share if row.lesson}
 
 

@@ -41,7 +41,7 @@ def test_alone_and_in_company_stand_side_by_side():
     company = benchmark(GEMM, {"in turn": in_turn(0)}, base="in turn")
     _, words = lesson_02.company(alone, company, "in turn")
     assert f"in turn alone {alone.rows[0].tflops:.1f}; as many as fit {company.rows[0].tflops:.1f}." in words
-    own, other = (results.rows[0].tflops / results.rows[0].of_cublas for results in (alone, company))
+    own, other = (results.rows[0].tflops / results.rows[0].of_peer for results in (alone, company))
     assert words.endswith(f"cuBLAS {own:.1f} ({other:.1f} in the run of: in turn, as many as fit).")
     nothing = benchmark(GEMM, {"in turn": in_turn(48)}, base="in turn")
     assert "not every kernel" in lesson_02.company(alone, nothing, "in turn")[1]

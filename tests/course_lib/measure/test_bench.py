@@ -201,8 +201,8 @@ def a_record(folder, **changes):
     for label, tflops in {"naive": 4.0, "tiled": 31.5, "cuBLAS": 52.0}.items():
         median = round(2 * 4096**3 / tflops / 1e6, 2)
         entry = {"tflops": tflops, "median_us": median, "p10_us": 0.99 * median, "p90_us": 1.02 * median}
-        entry |= {"label": label, "repeats": 20, "cublas_tflops": 52.0, "date": "2026-11-21"}
-        key = records.cublas_key(gemm) if label == "cuBLAS" else ""
+        entry |= {"label": label, "repeats": 20, "peer_tflops": 52.0, "date": "2026-11-21"}
+        key = records.peer_key(gemm) if label == "cuBLAS" else ""
         if not key:
             kernel, launch = KERNELS[label]
             key = records.kernel_key(Job(kernel, gemm, launch))
@@ -224,13 +224,13 @@ def record_otherwise(folder, label, **changes):
 def test_cublas_beside_kernels_is_that_of_their_run(folder):
     """The record keeps cuBLAS of the last run only; what each kernel was compared with stands in its own entry."""
     gemm = a_record(folder)
-    record_otherwise(folder, "tiled", cublas_tflops=45.0)
+    record_otherwise(folder, "tiled", peer_tflops=45.0)
     results = benchmark(gemm, KERNELS)
     naive, tiled, last, other = results.rows
     assert results.kernels == (naive, tiled)
     assert (last.label, last.tflops, other.label, other.tflops) == ("cuBLAS", 52.0, "cuBLAS", 45.0)
     assert naive.origin == last.origin != tiled.origin == other.origin
-    assert naive.tflops / last.tflops == naive.of_cublas and tiled.tflops / other.tflops == tiled.of_cublas
+    assert naive.tflops / last.tflops == naive.of_peer and tiled.tflops / other.tflops == tiled.of_peer
     lines = str(results).splitlines()
     assert lines[2] == "* recorded on NVIDIA H100 80GB HBM3, 2026-11-21, run 2"
     assert lines[5].split()[:3] == ["tiled", "*", "31.5"] and lines[7].split()[:3] == ["cuBLAS", "*", "45.0"]
@@ -240,7 +240,7 @@ def test_cublas_beside_kernels_is_that_of_their_run(folder):
 
 def test_runs_whose_cublas_hardly_differs_have_one_row(folder):
     gemm = a_record(folder)
-    record_otherwise(folder, "tiled", cublas_tflops=52.0 * 1.001)
+    record_otherwise(folder, "tiled", peer_tflops=52.0 * 1.001)
     assert [row.label for row in benchmark(gemm, KERNELS).rows] == ["naive", "tiled", "cuBLAS"]
 
 
@@ -251,7 +251,7 @@ def test_a_record_says_where_it_comes_from(measured, folder):
     assert {"sm_count", "driver", "cuda", "nvrtc", "cupy", "date", "l2", "method"} <= set(provenance)
     assert provenance["cuda"] == "13.2" and provenance["l2"] == "warm" and provenance["cublas"] == "13.2.1"
     for entry in record["speeds"].values():
-        assert {"median_us", "p10_us", "p90_us", "repeats", "tflops", "cublas_tflops"} <= set(entry)
+        assert {"median_us", "p10_us", "p90_us", "repeats", "tflops", "peer_tflops"} <= set(entry)
         assert entry["sm_clock_mhz"] == 2000
     by_label = {entry["label"]: entry for entry in record["speeds"].values()}
     assert by_label["tiled"]["registers"] == 64 and by_label["tiled"]["shape"] == [128, 128, 64]
@@ -270,7 +270,7 @@ def test_a_second_benchmark_adds_to_the_record(measured, folder):
 
 def test_an_entry_belongs_to_the_compiler_that_made_its_binary(folder):
     a_record(folder)
-    key = records.cublas_key(Gemm(4096, 4096, 4096))
+    key = records.peer_key(Gemm(4096, 4096, 4096))
     assert records.find("speeds", key)["nvrtc"] == "13.0"
     # the entries were made by 13.0
     a_record(folder, provenance={"gpu": "NVIDIA H100 80GB HBM3", "nvrtc": "13.5"})
@@ -313,7 +313,7 @@ def test_rows_from_elsewhere_have_a_mark_that_the_caption_explains(folder):
 FULL = Row(
     "tiled", "recorded", "a GPU", tflops=31.5, median_us=4363.2, p10_us=4320, p90_us=4450, repeats=20, registers=96,
     sm_clock_mhz=1980, flop_per_clock=120, sustained=30.2, sustained_mhz=1410, watts=700, limits="power",
-    of_cublas=0.61, intensity=32.0, gain=7.88, over="naive",
+    peer="cuBLAS", of_peer=0.61, intensity=32.0, gain=7.88, over="naive",
 )  # fmt: skip
 
 
@@ -324,7 +324,7 @@ def test_a_column_shows_its_number_of_the_record():
         "kernel": "tiled",
         "TFLOP/s": "31.5",
         "gain": "7.88",
-        "of cuBLAS": "61%",
+        "of peer": "61%",
         "median us": "4,363",
         "10-90 %": "4,320-4,450",
         "registers": "96",
@@ -472,7 +472,7 @@ def test_a_model_is_no_measurement():
     results = benchmark(Gemm(4096, 4096, 4096), {"model of tiled": (kernel, launch)}, model=True)
     (row,) = results.rows  # no cuBLAS: nobody can run it here
     assert row.origin.startswith("model of an H100, not a measurement; times of")
-    assert 3 < row.tflops < 15 and row.of_cublas is None and row.repeats is None
+    assert 3 < row.tflops < 15 and row.of_peer is None and row.repeats is None
     assert "model of an H100" in repr(results) and "of cuBLAS" not in results.figure()[1]
     assert "ceiling 66.9" in " ".join(text.get_text() for text in results.figure()[0].axes[0].texts)
 

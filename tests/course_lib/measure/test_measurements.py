@@ -226,7 +226,7 @@ def test_record_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys):
 def a_speed(label, tflops, size=4096, **more):
     more = {"tile": [64, 64, 16], "threads": 256, "shared_mem": 0} | more
     entry = {"label": label, "shape": [size] * 3, "dtype": "float32", "layout": "NT", "tflops": tflops}
-    return entry | {"cublas_tflops": 50.0, "repeats": 20, "sm_clock_mhz": 1980, "date": "2026-11-21", **more}
+    return entry | {"peer_tflops": 50.0, "repeats": 20, "sm_clock_mhz": 1980, "date": "2026-11-21", **more}
 
 
 def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ import pytest
 from course_lib import kernel_source
 from course_lib.lessons import sources
 from course_lib.lessons.folders import COMPILED
-from cupy_or_sim.device import options_for
+from cupy_or_sim.device import HEADERS, options_for
 from ptxsim.compiler import cache, nvrtc
 from tests.kernels.lesson_cases import GEMMS, OTHERS
 from tests.rules import ROOT
@@ -86,7 +86,7 @@ def test_all_that_ships_is_what_the_compiler_makes_now(notebook, tmp_path, monke
 
 
 def test_the_key_follows_source_options_names_kind_and_headers_but_not_their_place(tmp_path):
-    def key(kind="ptx", source="s", names=("n",), options=("-DX=1", f"-I{tmp_path / 'a'}")):
+    def key(kind="ptx", source="#include <x.cuh>", names=("n",), options=("-DX=1", f"-I{tmp_path / 'a'}")):
         return cache.key_of(kind, source, names, options)
 
     for place in "ab":
@@ -95,10 +95,29 @@ def test_the_key_follows_source_options_names_kind_and_headers_but_not_their_pla
     first = key()
     assert key(options=("-DX=1", f"-I{tmp_path / 'b'}")) == first
     (tmp_path / "b" / "x.cuh").write_text("int y;")
-    cache._contents.cache_clear()
-    others = [key("log"), key(source="s "), key(names=()), key(options=("-DX=2", f"-I{tmp_path / 'a'}"))]
+    others = [
+        key("log"),
+        key(source="#include <x.cuh> "),
+        key(names=()),
+        key(options=("-DX=2", f"-I{tmp_path / 'a'}")),
+    ]
     others.append(key(options=("-DX=1", f"-I{tmp_path / 'b'}")))
     assert len({first, *others}) == 6
+
+
+def test_only_headers_that_are_included_count_and_through_another_one_too(tmp_path):
+    def key(source="#include <x.cuh>\n"):
+        return cache.key_of("ptx", source, (), (f"-I{tmp_path}", f"{HEADERS}0x1"))
+
+    (tmp_path / "x.cuh").write_text('#pragma once\n  # include "deep/y.cuh"\n#include <z.cuh>\n')
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "y.cuh").write_text("int y;")
+    first = key()
+    (tmp_path / "other.cuh").write_text("int other;")
+    assert key() == first == cache.key_of("ptx", "#include <x.cuh>\n", (), (f"-I{tmp_path}", f"{HEADERS}0x2"))
+    (tmp_path / "deep" / "y.cuh").write_text("int other_y;")
+    assert key() != first
+    assert key("") == cache.key_of("ptx", "", (), ())
 
 
 # ---- when a text counts
