@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, field, replace
 from typing import Literal, NotRequired, Protocol, TypedDict, get_args
 
-Phase = Literal["copy", "wait", "barrier", "math", "epilogue", "softmax"]
+Phase = Literal["copy", "wait", "barrier", "math", "epilogue", "softmax", "values"]
 """What a warp is in the middle of, in the order of the enum in timeline.cuh."""
 PHASES: tuple[Phase, ...] = get_args(Phase)
 Part = Literal["start", "steady", "end", "seam"]

@@ -124,7 +124,7 @@ def _phase(issue: Issue, marked: Phase | None, last: Phase | None) -> Phase | No
     """`marked`: of the instruction's line, which says little of math: the compiler moves that, and mixes up its lines.
     `last`: what the warp was in the middle of."""
     if issue.use == "math":
-        return marked if marked in ("epilogue", "softmax") else "math"
+        return marked if marked in ("epilogue", "softmax", "values") else "math"
     if marked and issue.use:
         return marked
     if issue.use == "shared" and last:

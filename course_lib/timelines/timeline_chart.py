@@ -16,6 +16,7 @@ LOOKS: dict[str, tuple[str, str]] = {
     "math": (style.GREEN, ""),
     "epilogue": (style.PURPLE, "\\\\\\"),
     "softmax": (style.BLUE, "..."),
+    "values": (style.GREEN, "++"),
 }
 UNMARKED = (style.FACE, "..")
 """Of a stretch in which several phases are together, since marks between them were left out."""

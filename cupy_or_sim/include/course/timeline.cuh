@@ -7,7 +7,7 @@
 //           ...
 //           TRACE_END(copy, k_tile);
 //
-// Phases: copy, wait, barrier, math, epilogue, softmax. Without -DCOURSE_TRACE the macros are empty: the kernel compiles to the
+// Phases: copy, wait, barrier, math, epilogue, softmax, values. Without -DCOURSE_TRACE the macros are empty: the kernel compiles to the
 // same PTX as without them. A function that has marks takes TRACE_ARG too, and is called with TRACE_PASS.
 //
 // All marks at once would make another kernel of it: slower by half, and slow in the wrong places. So `timeline`
@@ -29,7 +29,7 @@
 
 #ifdef COURSE_TRACE
 
-enum { trace_copy = 0, trace_wait = 2, trace_barrier = 4, trace_math = 6, trace_epilogue = 8, trace_softmax = 10 };
+enum { trace_copy = 0, trace_wait = 2, trace_barrier = 4, trace_math = 6, trace_epilogue = 8, trace_softmax = 10, trace_values = 12 };
 
 // Lower half of the SM's cycle counter, read by this warp.
 template <int POINT>
