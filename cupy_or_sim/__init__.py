@@ -8,6 +8,7 @@ cupy_on_numpy  `cp` where there is no GPU: the calls of CuPy, on NumPy and the s
 limits         what the GPU in use gives a block, and whether a launch fits
 simulate       the simulator, for kernels and arrays of either `cp`
 tensor_maps    what the copy engine of a Hopper GPU is told of a matrix
+cudnn          attention by cuDNN, where PyTorch is installed
 timing         launches timed on a GPU, cuBLAS, the machine's description
 power          how fast a kernel is when it runs on and on, and what the chip draws
 headers        the CUDA headers in include/, and kernels that hold their text themselves

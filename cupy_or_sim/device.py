@@ -19,7 +19,7 @@ HOPPER: tuple[str, ...] = (*OPTIONS, "-arch=sm_90a")
 """Compile options of lesson 07: wgmma is in no other architecture, not even in a later one. All else of that lesson
 (mbarrier, TMA, multicast, clusters, stmatrix, setmaxnreg) is in sm_100a and sm_120a as well: on such a GPU CuPy adds
 its own -arch behind these options, and NVRTC takes the last one and keeps the "a"."""
-_OF_HOPPER = re.compile(r"#include <course/(mbarrier|tma|cluster|wgmma)")
+_OF_HOPPER = re.compile(r"#include <course/(mbarrier|tma|cluster|wgmma|attention)")
 
 
 def options_for(source: str) -> tuple[str, ...]:

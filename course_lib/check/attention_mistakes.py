@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cupy_or_sim import device
 from cupy_or_sim.kernel import Array
 from cupy_or_sim.launch import Tile
 
@@ -22,11 +23,14 @@ def of_heads(matrix: Array, heads: int) -> Array:
 def attention(Q: Array, K: Array, V: Array, heads: int, scale: float) -> Array:
     """softmax of 2 to the power of (scale Q @ K.T), times V, in float64, of heads one behind the other."""
     parts = []
-    library = np if isinstance(Q, np.ndarray) else __import__("cupy")
+    library = np if isinstance(Q, np.ndarray) else device.cp
     for q, k, v in zip(*(of_heads(each, heads) for each in (Q, K, V)), strict=True):
         scores = scale * (q.astype("float64") @ k.astype("float64").T)
-        weights = library.exp2(scores - scores.max(axis=1, keepdims=True))
-        parts.append(weights / weights.sum(axis=1, keepdims=True) @ v.astype("float64"))
+        below = scores - scores.max(axis=1, keepdims=True)
+        # A GPU's exp2 of a whole number may be an ulp off, and O then be rounded the other way.
+        whole = library.floor(below)
+        weights = library.ldexp(library.exp2(below - whole), whole.astype("int32"))
+        parts.append(weights @ v.astype("float64") / weights.sum(axis=1, keepdims=True))
     return library.concatenate(parts)
 
 

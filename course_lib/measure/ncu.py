@@ -18,11 +18,9 @@ from cupy_or_sim import device, limits, timing
 from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import Launch
 
-from ..check.attention import Attention
-from ..check.gemm import Gemm
 from ..check.job import Job
+from ..check.kinds import KINDS
 from ..check.problem import Problem
-from ..check.product import Product
 from . import records
 
 TIMEOUT = 300  # seconds for all kernels of one call
@@ -64,10 +62,6 @@ UNITS = {
     "TB": 1e-12,
 }
 """Words in a name: what to multiply ncu's base units (nanoseconds, bytes, hertz, counts) by."""
-
-
-KINDS: dict[str, type[Problem]] = {kind.__name__: kind for kind in (Product, Gemm, Attention)}
-"""Problems, by the names of their classes."""
 
 
 def collect(gemm: Problem, launches: dict[str, tuple]) -> dict[str, dict[str, float]]:

@@ -68,7 +68,7 @@ def key_of(kind: str, source: str, names: tuple[str, ...], options: tuple[str, .
     where they lie; what is not in such a folder is the compiler's own."""
     folders = [Path(option[2:]) for option in options if option.startswith("-I")]
     others = tuple(option for option in options if not option.startswith(("-I", *IDLE)))
-    parts = kind, source, names, others, included(source, folders)
+    parts = kind, source, names, others, *([included(source, folders)] if folders else ())
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
 
 

@@ -4,6 +4,7 @@ A room lesson_0N.py, or lesson_0N_part.py where a lesson has several, holds thos
 
     NOTEBOOK        the name of the notebook
     DTYPE           of its GEMM kernels, where it is not float32
+    PROBLEM         what its kernels solve, where that is no GEMM, for (M, N, K) as a launch's tile counts
     OTHERS          {kernel that is no GEMM: function(integers: bool) -> inputs, grid, block, reference of its `Case`}
     WRONG           {kernel: [(what is wrong, text to replace, new text, pattern of what the check says)]}; what mutants
                     do too (tests/ptxsim/races/test_mutants.py), and stands with an earlier kernel, is not repeated
@@ -21,9 +22,11 @@ text, in the form that tables.py reads, mostly in a file beside its room: lesson
 """
 
 import re
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
+from course_lib.check.gemm import Gemm
 from course_lib.lessons import sources
 from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.device import options_for
@@ -122,5 +125,11 @@ GEMMS = {
     for name in sources.kernels(lesson.NOTEBOOK)
     if (lesson.NOTEBOOK, name) not in _OTHERS
 }
-"""(notebook, kernel): its launch, as it stands under the kernel. Every kernel that is not in OTHERS is a GEMM."""
+"""(notebook, kernel): its launch, as it stands under the kernel. Every kernel that is not in OTHERS solves a GEMM, or
+its room's PROBLEM."""
 DTYPES = {lesson.NOTEBOOK: getattr(lesson, "DTYPE", "float32") for lesson in LESSONS}
+PROBLEMS = {
+    lesson.NOTEBOOK: getattr(lesson, "PROBLEM", partial(Gemm, dtype=DTYPES[lesson.NOTEBOOK]))
+    for lesson in LESSONS
+}
+"""Notebook: what its kernels solve, for (M, N, K) as a launch's tile counts."""

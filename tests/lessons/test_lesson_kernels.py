@@ -20,7 +20,7 @@ from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.device import options_for
 from cupy_or_sim.keys import canonical, course_headers
 from matmul import matmul_source
-from tests.lessons import BANK, DTYPES, GEMMS, LESSONS, cuda_of, kernel, replaced, solved_kernel
+from tests.lessons import BANK, GEMMS, LESSONS, PROBLEMS, cuda_of, kernel, replaced, solved_kernel
 from tests.lessons.reading import cells_of, tags_of, text_of
 from tests.sample import one_in, sample
 from tools.live.inside import blame
@@ -31,7 +31,7 @@ every_kernel = pytest.mark.parametrize(("notebook", "name"), GEMMS, ids="-".join
 def launch_of(notebook, name):
     """(the problem, four tiles in each direction; the launch)"""
     launch = GEMMS[notebook, name]
-    return Gemm(*(4 * size for size in launch.tile), DTYPES[notebook]), launch
+    return PROBLEMS[notebook](*(4 * size for size in launch.tile)), launch
 
 
 NOTEBOOKS = [path.stem for path in sources.with_kernels(sources.NOTEBOOKS)]

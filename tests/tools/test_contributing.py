@@ -78,7 +78,7 @@ def test_a_room_says_what_is_in_it(room):
 
 
 def test_notebooks_import_from_the_face_alone():
-    beside = r"(?!course_lib\.(?:instruments|notebooks\.figures\.\w+) import)"
+    beside = r"(?!course_lib\.(?:instruments|check\.attention|notebooks\.figures\.\w+) import)"
     deeper = re.compile(
         rf"(?:from|import) {beside}(?:(?:course_lib|cupy_or_sim|matmul)\.[\w.]+|ptxsim[\w.]*)"
     )

@@ -10,8 +10,9 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from course_lib.check.gemm import Gemm
+from course_lib.check import kinds
 from course_lib.check.job import Job
+from course_lib.check.problem import Problem
 from course_lib.lessons import sources
 from course_lib.measure import model, records
 from course_lib.timelines import marks
@@ -96,15 +97,14 @@ def modelled(entry: dict) -> float | None:
         tile=tuple(entry["tile"]), threads=entry["threads"], shared_mem=entry["shared_mem"],
     )  # fmt: skip
     try:
-        return _turn(entry["kernel"], home[1], tuple(entry["shape"]), entry["dtype"], launch)
+        return _turn(home[1], entry["kernel"], kinds.of_record(entry), launch)
     except Untraceable:
         return None
 
 
-@cache
-def _turn(name: str, source: str, shape: tuple[int, int, int], dtype: str, launch: Launch) -> float:
+def _turn(source: str, name: str, problem: Problem, launch: Launch) -> float:
     kernel = cupy_on_numpy.RawKernel(source, name, options=device.options_for(source))
-    return model.by_machine_code(Job(kernel, Gemm(*shape, dtype), launch)).cycles_per_k_tile
+    return model.by_machine_code(Job(kernel, problem, launch)).cycles_per_k_tile
 
 
 def written() -> list[list[str]]:

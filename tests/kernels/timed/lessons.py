@@ -4,7 +4,7 @@ from course_lib import Gemm, kernel_source
 from course_lib.check.job import Job
 from course_lib.measure import records
 from tests.kernels.golden import FOLDER
-from tests.lessons import DTYPES, GEMMS, kernel
+from tests.lessons import DTYPES, GEMMS, PROBLEMS, kernel
 
 SPEEDS_2048, STALLS = FOLDER / "speeds_2048_h100.json", FOLDER / "stalls_h100.json"
 
@@ -16,6 +16,7 @@ def products(size: int) -> dict[tuple[str, str], Job]:
             kernel(kernel_source(notebook, name), name), Gemm(size, size, size, DTYPES[notebook]), launch
         )
         for (notebook, name), launch in GEMMS.items()
+        if isinstance(PROBLEMS[notebook](size, size, size), Gemm)
     }
 
 

@@ -23,7 +23,7 @@ def row(label: str, part: float, mhz: int = 1000, limits: str = "power cap") -> 
 RESULTS = Results(
     "C = A @ B.T",
     "float16",
-    (row("slow", 0.31, 1980), row("fast", 0.89), row("cuBLAS", 0.9), Row("none")),
+    (row("slow", 0.31, 1980), row("fast", 0.89), replace(row("cuBLAS", 0.9), peer="cuBLAS"), Row("none")),
     1.0,
 )
 

@@ -12,7 +12,8 @@ from tools.author import figures, marked
 from tools.author.numbers import text_shown
 
 ROW = re.compile(r"^(.*?\S)(?: (\*+))? {2,}([\d.]+) +(?:(?:[\d.]+|-) +)?(\d+)% ", re.MULTILINE)
-"""A row of `benchmark`: label, mark of its run, TFLOP/s, per cent of cuBLAS."""
+"""A row of `benchmark`: label, mark of its run, TFLOP/s, per cent of the peer."""
+PEERS = {"cuBLAS", "cuDNN"}
 
 
 def test_the_measured_tables_are_current():
@@ -26,8 +27,8 @@ def test_the_measured_tables_are_current():
 
 
 def apart(rows: list[tuple[str, str, str, str]]) -> list[str]:
-    """The rows whose share is not TFLOP/s over those of cuBLAS with the same mark."""
-    cublas = {mark: float(tflops) for label, mark, tflops, _ in rows if label == "cuBLAS"}
+    """The rows whose share is not TFLOP/s over those of their peer with the same mark."""
+    cublas = {mark: float(tflops) for label, mark, tflops, _ in rows if label in PEERS}
     return [
         f"{label}: {tflops} of {cublas.get(mark)} is not {share} %"
         for label, mark, tflops, share in rows
@@ -44,5 +45,5 @@ def test_a_share_of_another_runs_cublas_is_found():
 @pytest.mark.parametrize("name", LESSONS + DEEPER)
 def test_speeds_divide_to_the_share_that_is_shown(name):
     for cell in cells_of(name):
-        for table in re.split("^(?=C = A)", text_shown(cell), flags=re.MULTILINE):
+        for table in re.split("^(?=C = A|attention)", text_shown(cell), flags=re.MULTILINE):
             assert apart(ROW.findall(table)) == [], cell["id"]

@@ -33,5 +33,5 @@ def test_a_lesson_that_fails_keeps_its_outputs_and_ends_make_outputs(tmp_path, m
 
 
 def test_a_name_of_nothing_is_said(capsys):
-    assert outputs.main(("1",)) == 2
-    assert "No notebook begins with 1." in capsys.readouterr().err
+    assert outputs.main(("2",)) == 2
+    assert "No notebook begins with 2." in capsys.readouterr().err
