@@ -13,8 +13,7 @@ KINDS: dict[str, type[Problem]] = {kind.__name__: kind for kind in (Product, Gem
 
 def of_record(entry: Mapping) -> Problem:
     """The problem of an entry in a file of measurements."""
-    return (
-        Attention(*entry["shape"])
-        if entry["layout"] == Attention.layout
-        else Gemm(*entry["shape"], entry["dtype"])
-    )
+    first, second, third = entry["shape"]
+    if entry["layout"] == Attention.layout:
+        return Attention(first, second, third)
+    return Gemm(first, second, third, entry["dtype"])

@@ -13,7 +13,7 @@ PIPELINES = {
     "07": ("ccccccccc   ", "  mmmmmmmm  ", "          ss"),
     "08": ("ccccccccccc ", "  mmmmmmmmmm", "      ss  ss"),
     "09": ("ccc  ccc    ", "   mmmmmmmmm"),
-    "10": ("mm  mm  mm  ", "  ss  ss  ss", "ccccccccccc "),
+    "10": ("cccccccccc  ", "  mm  mm  mm", "    ss  ss  "),
 }
 """Lesson -> rows; a letter is a unit of time. Models, as simple as they can be: recordings stand in the lessons."""
 COLOURS = {letter: LOOKS[phase][0] for letter, phase in (("c", "copy"), ("m", "math"), ("s", "epilogue"))}

@@ -117,7 +117,8 @@ def test_only_headers_that_are_included_count_and_through_another_one_too(tmp_pa
     assert key() == first == cache.key_of("ptx", "#include <x.cuh>\n", (), (f"-I{tmp_path}", f"{HEADERS}0x2"))
     (tmp_path / "deep" / "y.cuh").write_text("int other_y;")
     assert key() != first
-    assert key("") == cache.key_of("ptx", "", (), ())
+    (tmp_path / "none").mkdir()
+    assert key("") == cache.key_of("ptx", "", (), (f"-I{tmp_path / 'none'}",))
 
 
 # ---- when a text counts
