@@ -31,6 +31,11 @@ WHY_ALONE = "copy-waits", "host-waits", "one-stream", "kernel-waits", "no-copy"
 """What keeps the next copy from running beside a launch, as a run tells it."""
 HOST_WAITS = re.compile(r"cuda(DeviceSynchronize|EventSynchronize|StreamSynchronize\s*\((?!\s*copies\b))")
 PINNED = re.compile(r"cuda(MallocHost|HostAlloc|HostRegister)\b")
+COPIED_OUT = re.compile(r"cudaMemcpyAsync\s*\(\s*&?(\w+)[^;]*cudaMemcpyDeviceToHost")
+COPIED_IN = re.compile(r"cudaMemcpyAsync\s*\([^,;]*,\s*&?(\w+)[^;]*cudaMemcpyHostToDevice\s*,\s*(\w+)\s*\)")
+LAUNCHED_IN = re.compile(r"<<<[^;]*,\s*(\w+)\s*>>>")
+WAITS = re.compile(r"cudaStreamWaitEvent\s*\(\s*(\w+)\s*,\s*(\w+)")
+RECORDS = re.compile(r"cudaEventRecord\s*\(\s*(\w+)[^;,]*,\s*(\w+)\s*\)")
 
 
 def ran(text: str, name: str, *args: str) -> ProgramRun:
@@ -51,10 +56,10 @@ def demand_text(answer: Any, kernel: str) -> None:
     demand(kernel in answer, "the kernel is right as it was, and here it is another one.", "other-kernel")
 
 
-def demand_clean(run: ProgramRun, when: str) -> None:
-    """Raise its first finding, and that it does not say PASS."""
+def demand_clean(run: ProgramRun, when: str, *why: str) -> None:
+    """Raise its first finding, and that it does not say PASS. `why`: causes that the text tells of the finding."""
     if run.kinds:
-        fail(f"{when} {run.kinds[0]} at line {run.lines[0]}: {_in_short(run)}.", *_causes(run))
+        fail(f"{when} {run.kinds[0]} at line {run.lines[0]}: {_in_short(run)}.", *why, *_causes(run))
     words, summary = run.printed.split(), run.report.splitlines()[-1]
     said = f"prints {' '.join(words)[-60:]!r}" if words else "prints nothing"
     right = "PASS" in words and "FAIL" not in words and run.report.endswith("no hazard found")
@@ -81,11 +86,11 @@ def _causes(run: ProgramRun) -> tuple[str, ...]:
 def _squares(answer: Any) -> None:
     demand_text(answer, KERNEL)
     demand(HOST_WAITS.search(_code(answer)), "the host reads y, and nothing makes it wait.", "host-too-soon")
-    text = "x and y are ordinary memory, so a copy back keeps the host waiting until it is done."
-    demand(PINNED.search(_code(answer)), text, "not-pinned")
+    _demand_pinned(_code(answer))
     for matrices in MATRICES:
         run, when = ran(answer, NAME, str(matrices)), f"with {matrices} matrices"
-        demand_clean(run, when)
+        too_soon = bool(run.kinds) and "copy-too-soon" in _causes(run)
+        demand_clean(run, when, *[_why_too_soon(_code(answer), matrices)] * too_soon)
         text = f"{when} there are {len(run.beside)} launches."
         demand(len(run.beside) == matrices, text, "other-launches")
         text = f"{when} the program holds {run.memory:,} bytes of the device, and two places are {MEMORY:,}."
@@ -98,6 +103,44 @@ def _squares(answer: Any) -> None:
         wrong = ran(answer.replace(KERNEL, WRONG), NAME, str(matrices))
         text = f"with a kernel that errs once, in the last number of matrix 1 of {matrices}, it prints PASS as well."
         demand("PASS" not in wrong.printed, text, "checks-nothing")
+
+
+def _demand_pinned(code: str) -> None:
+    """x and y: what the text says of the arrays that its copies name. A run cannot tell one memory from another."""
+    text = "x and y are ordinary memory, so a copy back keeps the host waiting until it is done."
+    demand(PINNED.search(code), text, "not-pinned")
+    for name in COPIED_OUT.findall(code):
+        text = f"{name} is ordinary memory, so a copy back keeps the host waiting until it is done."
+        demand(not _is_ordinary(name, code), text, "not-pinned")
+    for name, _ in COPIED_IN.findall(code):
+        text = f"{name} is ordinary memory: a copy out of it may keep the host waiting for all that its stream does."
+        demand(not _is_ordinary(name, code), text, "not-pinned")
+
+
+def _is_ordinary(name: str, code: str) -> bool:
+    by_name = rf"\b{name}\s*=[^;=]*\b(malloc|calloc|aligned_alloc|new)\b|\bvector<[^;]*\b{name}\b"
+    return bool(re.search(by_name, code)) and not re.search(rf"cudaHostRegister\s*\(\s*{name}\b", code)
+
+
+def _why_too_soon(code: str, matrices: int) -> str:
+    """Why a copy of this text still comes too soon: a cause, or "copy-too-soon" where nobody can say."""
+    copied, launched = COPIED_IN.search(code), LAUNCHED_IN.search(code)
+    if not copied or not launched or copied[2] == launched[1]:
+        return "copy-too-soon"
+    copies, math = copied[2], launched[1]
+    records = [(each[1], each[2], each.start()) for each in RECORDS.finditer(code)]
+    behind_copies = {event for event, stream, _ in records if stream == copies}
+    behind_math = {event: at for event, stream, at in records if stream == math}
+    asked = {(each[1], each[2]) for each in WAITS.finditer(code)}
+    waited = {event for stream, event in asked if stream == copies}
+    if waited & set(behind_math):
+        if max(behind_math[event] for event in waited & set(behind_math)) < launched.start():
+            return "recorded-early"
+        return "no-wait-for-2" if matrices == MATRICES[0] else "no-wait-for-later"
+    if waited & behind_copies:
+        return "recorded-in-copies"
+    own = {event for stream, event in asked if stream == math} & set(behind_math)
+    return "wait-in-math" if own and not waited else "copy-too-soon"
 
 
 def _code(text: str) -> str:
