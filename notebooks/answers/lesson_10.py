@@ -21,6 +21,7 @@ TILES = (3, 1, 2, 9)
 NEAR = 1e-4
 """By what part of the largest result float32 may be off."""
 LAUNCH = Launch((128, 128, 128), 384, 2 * 128 * (128 + 4 * 128) + 128)
+ONE_CONSUMER = Launch((64, 128, 128), 256, 2 * 128 * (64 + 4 * 128) + 128)
 HEADS_OF_TILES = ((1, 2), (2, 1))
 """More launches: tiles of queries, and heads."""
 
@@ -82,4 +83,12 @@ def _ahead(answer: Any) -> None:
             )
 
 
-EXERCISES = {"10.1": _rows, "10.2": _ahead}
+def _mistaken(answer: Any) -> None:
+    """A right attention of one consumer."""
+    demand_kernel(answer)
+    verdict.check(
+        Job(answer, Attention(1, 64, 128), ONE_CONSUMER), 0, MOST_STEPS, verdict.ONE_BLOCK, HEADS_OF_TILES
+    )
+
+
+EXERCISES = {"10.1": _rows, "10.2": _ahead, "10.3": _mistaken}
