@@ -15,8 +15,8 @@ LOOKS: dict[str, tuple[str, str]] = {
     "barrier": (style.VERMILLION, "---"),
     "math": (style.GREEN, ""),
     "epilogue": (style.PURPLE, "\\\\\\"),
-    "softmax": (style.BLUE, "..."),
-    "values": (style.GREEN, "++"),
+    "softmax": (style.BLUE, "|||"),
+    "values": (style.GREEN, "---"),
 }
 UNMARKED = (style.FACE, "..")
 """Of a stretch in which several phases are together, since marks between them were left out."""
