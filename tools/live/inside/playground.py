@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from course_lib import Gemm, Launch, cp, edited, simulate
+from course_lib.check.attention import Attention
+from course_lib.check.judged import Judged
 from course_lib.check.verdict import CheckFailed
 from course_lib.lessons import sources
 from cupy_or_sim import device
@@ -106,7 +108,7 @@ def run(source: str, name: str, launch: Mapping, check: bool, ptx: str = "", **_
         taken = _of_link(source, options, ptx) if lent else options
         kernel = cp.RawKernel(source, name, options=taken)
         try:
-            _checked(kernel, launch) if check else _launched(kernel, launch)
+            _checked(kernel, source, launch) if check else _launched(kernel, source, launch)
         except CheckFailed as failed:
             print(failed)
         except Exception as error:
@@ -148,15 +150,15 @@ def _not_shipped(source: str, options: tuple[str, ...]) -> str:
     return elsewhere.known(wanted)
 
 
-def _checked(kernel: object, launch: Mapping) -> None:
+def _checked(kernel: object, source: str, launch: Mapping) -> None:
     if launch["kind"] != "gemm":
         raise AskedWrong("only a GEMM has sizes to check; of another kernel read the report of its launch")
-    print(_problem(launch).check(kernel, _read(launch)))
+    print(_problem(source, launch).check(kernel, _read(launch)))
 
 
-def _launched(kernel: object, launch: Mapping) -> None:
+def _launched(kernel: object, source: str, launch: Mapping) -> None:
     if launch["kind"] == "gemm":
-        _problem(launch).one_block(kernel, _read(launch))
+        _problem(source, launch).one_block(kernel, _read(launch))
         return
     arguments = arguments_of(launch["args"])
     before = [each.copy() for each in arguments]
@@ -174,7 +176,10 @@ def _first(array: np.ndarray) -> str:
     return " ".join(f"{value:g}" for value in flat[:SHOWN].astype(float)) + more
 
 
-def _problem(launch: Mapping) -> Gemm:
+def _problem(source: str, launch: Mapping) -> Judged:
+    """Attention for a kernel that takes its numbers of queries and keys, else a GEMM."""
+    if "int queries, int keys" in source:
+        return Attention(16, 4096, 4096)
     return Gemm(4096, 4096, 4096, launch["dtype"])
 
 
