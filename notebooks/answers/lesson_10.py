@@ -27,12 +27,14 @@ HEADS_OF_TILES = ((1, 2), (2, 1))
 
 
 def _scores(tiles: int) -> np.ndarray:
-    """(scores, rows): some rows grow, some fall, some are large, and in some the largest comes last, or first."""
+    """(scores, rows): some rows grow, some fall, some are large, in some the largest comes last, or first, and in some
+    all behind the first tile are so small that their weights are nothing."""
     random = np.random.default_rng(tiles)
     scores = random.normal(0, 2, (tiles * TILE, ROWS))
     scores[:, ::3] += np.arange(tiles * TILE)[:, None]
     scores[:, 1::3] -= np.arange(tiles * TILE)[:, None]
     scores[:, ::2] += np.where(np.arange(ROWS)[::2] % 4, 900, -900)
+    scores[TILE:, 5::7] -= 1000
     return scores.astype(np.float32)
 
 
