@@ -27,7 +27,7 @@ the next one is held back. The other sub-cores' go on. M: research/record_waits.
 PRODUCT_LATENCY = 32.0  # behind the tensor cores' time, until it can be waited for. A
 HOLDS_PRODUCTS = 1.0
 """Cycles by which an FFMA, FMUL or FADD holds up its sub-core's wgmma, and its warp's next instruction. M: beside a
-warp of FMULs eight m64n128k16 take 1,004 cycles and not 512, an FMUL 1.96 and not 1.27; beside two warps wgmma get what
+warp of FMULs eight m64n128k16 take 1,008 cycles and not 512, an FMUL 1.97 and not 1.27; beside two warps wgmma get what
 is left (tests/golden/arithmetic_beside_wgmma_h200.json). Other pipes do not hold them up (M: FMNMX, MUFU); IMAD do, by
 0.3 in one warp and by 1 in two, which is left out."""
 BESIDE_PRODUCTS = 2.5

@@ -1,17 +1,16 @@
 """`Attention`: its exact inputs, and its verdicts on a right kernel and on wrong ones."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from course_lib import HOPPER, Launch, cp
+from course_lib import HOPPER, cp
 from course_lib.check.attention import Attention, D
 from course_lib.check.attention_mistakes import ONLINE, Online, attention
 from course_lib.check.verdict import CheckFailed
+from course_lib.lessons import sources
 
-SOURCE = Path(__file__).with_name("attention.cu").read_text(encoding="utf-8")
-LAUNCH = Launch(tile=(128, 128, 128), threads=384, shared_mem=2 * 128 * (128 + 4 * 128) + 128)
+SOURCE = sources.kernel_source("10_attention", "in_turn")
+LAUNCH = sources.kernel_launch("10_attention", "in_turn")
 PROBLEM = Attention(16, 4096, 4096)
 RESCALE_AND_PACK = """            rescale(o, factor);
             pack(weights, scores);
@@ -65,7 +64,7 @@ def kernel(*changes: tuple[str, str]):
     for old, new in changes:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
-    return cp.RawKernel(text, "side_by_side", options=HOPPER)
+    return cp.RawKernel(text, "in_turn", options=HOPPER)
 
 
 def test_a_right_kernel_passes():
@@ -111,8 +110,8 @@ def test_every_mistake_makes_other_numbers():
 def test_sizes_are_checked():
     with pytest.raises(ValueError, match="start at 1"):
         Attention(0, 128, 128)
-    with pytest.raises(ValueError, match="multiple of 128"):
-        Attention(1, 192, 128).grid(LAUNCH)
+    with pytest.raises(ValueError, match="multiple of 64"):
+        Attention(1, 96, 128).grid(LAUNCH)
 
 
 def test_flops_and_bytes():
