@@ -77,6 +77,18 @@ def test_a_row_is_kept_before_the_next_one_is_judged(tmp_path, monkeypatch):
     assert judges.recorded() == {"a suite": Row(1, {})}
 
 
+def test_a_test_of_two_rows_belongs_to_the_one_that_names_it_more_exactly():
+    """Whichever rows are asked for: or a row would have more cases where another one was not."""
+    of = {
+        "tests/ptxsim/races/test_mutants.py::test_one": "mutants",
+        "tests/ptxsim/races/test_sanitizer.py::test_one": "compute-sanitizer, 375 kernels",
+        "tests/ptxsim/races/test_orders.py::test_one": "rules of races, units and orders",
+        "tests/bugs/beside_sanitizer/test_pairs.py::test_one": "real bugs, before and after",
+        "tests/bugs/test_bugs.py::test_one": "after public reports of bugs",
+    }
+    assert {case: judges.owner(case) for case in of} == of
+
+
 def test_the_tests_of_each_row_are_there():
     missing = [
         path
