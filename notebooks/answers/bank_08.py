@@ -91,17 +91,22 @@ def _tall(answer: Any) -> None:
 # --------------------------------------------------------------------------- 08.13: A for both blocks
 
 
+EVEN = 4
+"""K-tiles of the launch whose bytes are counted."""
+
+
 def _shared_a(answer: Any) -> None:
-    """Right, and its copies go to both blocks of the cluster."""
+    """Right, and its copies go to both blocks of the cluster, from each a half."""
     demand_kernel(answer)
     demand_right(answer, (128, 512, 64), (2, 1), 2)
-    report = demand_right(answer, (128, 512, 64 * 3), (2, 1), 2)
-    demand_more_right(answer, (128, 512), (2, 1), (3, 1), 2)
+    demand_right(answer, (128, 512, 64 * 3), (2, 1), 2)
+    report = demand_right(answer, (128, 512, 64 * EVEN), (2, 1), 2)  # blocks may take turns
+    demand_more_right(answer, (128, 512), (2, 1), (EVEN, 3, 1), 2)
     apart = Untried(answer)
     pairs = ((1, right + right % 2) for right in apart.blocks({N: 1 / 256, "%ctaid.x": 1.0}, 2))
     rows = ((down, 2) for down in apart.blocks({M: 1 / 128, "%ctaid.y": 1.0}, 1))
     demand_more_blocks(answer, (128, 256), (*pairs, *rows), 2, x_along_n=True)
-    demand_shared_copies(report, 3 * (128 + 512) * 128, "A")
+    demand_shared_copies(report, EVEN * (128 + 512) * 128, "A")
 
 
 # --------------------------------------------------------------------------- 08.14: rows that lie apart
@@ -109,6 +114,8 @@ def _shared_a(answer: Any) -> None:
 ROW, SLOTS = 512, 3
 ROWS = 2
 """Of a kernel's parameters (x, out, rows, step)."""
+WRITERS = 4
+"""Warps that write."""
 
 
 def _rows_apart(answer: Any) -> None:
@@ -118,6 +125,8 @@ def _rows_apart(answer: Any) -> None:
         report = _turned(answer, rows, step, blocks)
         if blocks == 1:
             _demand_ahead(report, rows)
+        if blocks == 1 and rows > WRITERS:
+            _demand_all_write(report)
         _demand_its_share(report, rows, blocks)
     apart = Untried(answer)
     for rows in apart.k_tiles(1, (1, 3, 9, 11), ROWS):
@@ -169,6 +178,25 @@ def _demand_ahead(report: Report, rows: int) -> None:
         "not-ahead",
     )
     demand_no_wait_for_landing(report)
+
+
+def _demand_all_write(report: Report) -> None:
+    """Four warps share what is written about equally, and all threads of a warp write at a time."""
+    stores = [[event.bytes for event in mine if isinstance(event, Store)] for mine in report.events]
+    part = sum(map(sum, stores)) / WRITERS
+    writers = sum(sum(mine) >= part / 2 for mine in stores)
+    demand(
+        writers >= WRITERS,
+        f"the numbers are right, but of the four warps that are there to write, {writers} write"
+        f"{'s' * (writers == 1)} a fair part.",
+        "not-all-write",
+    )
+    least = min(min(mine) for mine in stores if mine)
+    text = (
+        f"the numbers are right, but there is a store at which a warp writes {least:g} bytes: where all of its 32 "
+        "threads write a float each it is 128."
+    )
+    demand(least >= 32 * 4, text, "not-all-write")
 
 
 def _before_writing(events: list[Event]) -> list[Event]:

@@ -90,13 +90,21 @@ def demand_all_slots(report: Report, slots: int) -> None:
 
 
 def demand_shared_copies(report: Report, least: int, shared: str) -> None:
-    """A cluster's copies fetch no more bytes than it needs; `shared`: the matrix that both blocks need."""
+    """A pair's copies fetch no more bytes than it needs, each block's half of them; `shared`: the matrix that both
+    blocks need."""
     brought = report.counters.total.bulk_bytes
     demand(
         brought <= least,
         f"right, but the pair fetches {brought:,} bytes where {least:,} are enough: not all of {shared} is fetched "
         "once for both.",
         "not-shared",
+    )
+    own = sum(event.bytes for mine in report.events for event in mine if isinstance(event, BulkCopy))
+    demand(
+        2 * own == brought,
+        f"right, but of the {brought:,} bytes that the pair fetches, block 0 asks for {own:,}: {shared} is fetched "
+        "once for both, and not a half of it by each.",
+        "other-half",
     )
 
 

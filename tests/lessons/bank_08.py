@@ -8,12 +8,14 @@ _STORE = "C[(size_t)(row + 8 * j + i) * N + column + 8 * h] = __half(d[4 * j + 2
 _LOAD_A = "load_rows_shared<2>(TM, s.slots[slot].A, A, k_tile * TK, m, &s.full[slot]);"
 _TELL = "if (thread < 2) mbarrier_arrive_at(&s.empty[slot], thread);"
 _OWN = "if (thread == 0) mbarrier_arrive(&s.empty[slot]);"
+_ALL_OF_A = "for (int row = 0; row < TM; row += 64) "
 _BOTH = "load_box_to(3, s.slots[slot].A + row * TK, A, k_tile * TK, m + row, &s.full[slot]);"
 
 _ARRIVE = "mbarrier_arrive(&empty[slot]);"
 _EMPTY = "            mbarrier_wait(&empty[slot], (turn + 1) % 2);\n"
 _WRITE = """for (int i = threadIdx.x - 32; i < ROW; i += 128)
                 out[row * ROW + i] = slots[slot][ROW - 1 - i];"""
+_WHO = "int i = threadIdx.x - 32; i < ROW; i += 128"
 
 _COUNT, _FIRST, _NEXT = "    int count = 0; ", "int row = blockIdx.x;", "row += gridDim.x"
 
@@ -44,6 +46,7 @@ RIGHT_ANSWERS = {
         ("its own barrier as before", [(_TELL, "if (thread == 0) { mbarrier_arrive(&s.empty[slot]); "
                                                "mbarrier_arrive_at(&s.empty[slot], 1 - cluster_rank()); }")]),
         ("the other half", [(_LOAD_A, "{ int row = 64 - cluster_rank() * 64; " + _BOTH + " }")]),
+        ("each every second k-tile", [(_LOAD_A, "if (k_tile % 2 == cluster_rank()) " + _ALL_OF_A + _BOTH)]),
     ],
     "08.14": [
         ("a warp arrives", [("empty[slot], 128)", "empty[slot], 4)"),
@@ -54,6 +57,16 @@ RIGHT_ANSWERS = {
         ("neighbouring rows a block", [
             (_COUNT, "    int each = (rows + gridDim.x - 1) / gridDim.x, mine = each * blockIdx.x, count = 0; "),
             (_FIRST, "int row = mine;"), ("row < rows", "row < min(rows, mine + each)"), (_NEXT, "++row")]),
+        ("four neighbours a thread", [(_WRITE, """for (int i = 0; i < 4; ++i) {
+                int column = threadIdx.x % 128 * 4 + i;
+                out[row * ROW + column] = slots[slot][ROW - 1 - column];
+            }""")]),
+        ("a warp writes a row", [
+            ("empty[slot], 128)", "empty[slot], 32)"),
+            ("            int slot = count % SLOTS, turn = count / SLOTS;\n            mbarrier_wait(&full",
+             "            int slot = count % SLOTS, turn = count / SLOTS;\n"
+             "            if (count % 4 != threadIdx.x / 32 - 1) continue;\n            mbarrier_wait(&full"),
+            (_WRITE, _WRITE.replace("threadIdx.x - 32", "threadIdx.x % 32").replace("i += 128", "i += 32"))]),
         ("four at a time", [(_WRITE, """for (int i = threadIdx.x - 32; i < ROW / 4; i += 128) {
                 float4 v = ((float4*)slots[slot])[ROW / 4 - 1 - i];
                 ((float4*)(out + row * ROW))[i] = make_float4(v.w, v.z, v.y, v.x);
@@ -117,7 +130,9 @@ WRONG_ANSWERS = {
         ("B, as the lesson", [
             ("load_rows(TN,", "load_rows_shared<2>(TN,"), ("load_rows_shared<2>(TM,", "load_rows(TM,")],
          "Which matrix is the same in both"),
-        ("both send all", [(_LOAD_A, f"for (int row = 0; row < TM; row += 64) {_BOTH}")], "each row must be sent once"),
+        ("block 0 sends all", [(_LOAD_A, f"if (cluster_rank() == 0) {_ALL_OF_A}{_BOTH}")], "a half from each block"),
+        ("block 1 sends all", [(_LOAD_A, f"if (cluster_rank() == 1) {_ALL_OF_A}{_BOTH}")], "a half from each block"),
+        ("both send all", [(_LOAD_A, _ALL_OF_A + _BOTH)], "each row must be sent once"),
         ("half of the bytes", [("sizeof(Slot))", "sizeof(Slot) - TM * TK)")], "each row must be sent once"),
         ("both the first half", [(_LOAD_A, "{ int row = 0; " + _BOTH + " }")], "each row must be sent once"),
         ("returns in a far pair", [("    int m =", "    if (blockIdx.x > 5) return;\n    int m =")],
@@ -158,6 +173,13 @@ WRONG_ANSWERS = {
         ("waits until it has landed", [("&full[slot]);\n        }\n    } else",
                                        "&full[slot]);\n            mbarrier_wait(&full[slot], turn % 2);\n        }\n"
                                        "    } else")], "at `full` wait those who read"),
+        ("one thread writes", [(_WHO, "int i = threadIdx.x == 32 ? 0 : ROW; i < ROW; ++i")], "128 threads write"),
+        ("one warp writes", [(_WHO, "int i = threadIdx.x - 32; threadIdx.x < 64 && i < ROW; i += 32")],
+         "128 threads write"),
+        ("two warps write", [(_WHO, "int i = threadIdx.x - 32; threadIdx.x < 96 && i < ROW; i += 64")],
+         "128 threads write"),
+        ("one thread of each warp writes", [
+            (_WHO, "int i = threadIdx.x / 32 - 1; threadIdx.x % 32 == 0 && i < ROW; i += 4")], "128 threads write"),
         ("no copies", [(_WRITE, _WRITE.replace("slots[slot][", "x[row * step * ROW + "))], "a whole row, 2048 bytes"),
     ],
 }  # fmt: skip
