@@ -141,6 +141,8 @@ def _pair(answer: Any) -> str | None:
     """A pair of blocks that makes several tiles, of a number of k-tiles that is no multiple of the slots. A remark
     where the blocks meet more often than they must."""
     demand_kernel(answer)
+    count = len(re.findall(r"\bSLOTS\s*=\s*2\b", answer.code))
+    demand(count == 1, "leave `SLOTS = 2` in its line.")
     try:
         report = run(answer, (128, 256, 64), (1, 2, 3), 2, 2)
     except CheckFailed as error:

@@ -136,6 +136,45 @@ def epilogues(pause: str = "a pause", shorter: str = "short"):
     )
 
 
+@style.styled
+def way_out():
+    """The way of a tile's two halves from registers through one buffer to C: who does what, and what it waits for. A
+    sketch, not to scale."""
+    figure = style.new_figure(3.2)
+    ax = style.axes(figure)
+    alone, threads, engine = 0, 1, 2
+    colours = {"wait": style.ORANGE, "out": style.PURPLE, "math": style.GREEN}
+    hatches = {"wait": "xx", "write": "///"}
+
+    def bar(row, begin, end, text, kind):
+        ground = colours.get(kind, style.PURPLE)
+        look = {"facecolor": ground, "hatch": hatches.get(kind, ""), "linewidth": 0.5}
+        style.box(ax, begin, row + 0.12, end - begin, 0.76, **look)
+        style.label(ax, (begin + end) / 2, row + 0.5, text, 7, ground=style.FACE if look["hatch"] else ground)
+
+    for half, begin in enumerate((0.0, 10.5)):
+        bar(alone, begin, begin + 3.2, "wait_stores_\nread()", "wait")
+        bar(threads, begin + 3.4, begin + 5.9, f"stmatrix:\nhalf {half}", "out")
+        bar(threads, begin + 6.0, begin + 8.0, "fence_\nasync()", "out")
+        bar(alone, begin + 8.2, begin + 10.4, "store_box,\ncommit", "out")
+        bar(engine, begin + 9.4, begin + 13.2, f"reads half {half}", "out")
+        bar(engine, begin + 13.2, begin + 16.0, "writes C", "write")
+        for barrier in (begin + 3.3, begin + 8.1):
+            ax.plot([barrier, barrier], [0.02, 1.98], color=style.TEXT, linewidth=1.6)
+            ax.text(barrier, -0.08, "barrier", fontsize=8, ha="center", va="bottom")
+    bar(threads, 21.0, 28.0, "math of the next tile", "math")
+    style.arrow(ax, (13.2, 2.12), (13.55, 0.88), shrinkA=0, shrinkB=0)
+    ax.set(xlim=(0, 28), ylim=(3, -0.45), xticks=[])
+    ax.set_yticks([0.5, 1.5, 2.5], ["thread 0", "all 128 threads", "copy engine"])
+    ax.set_xlabel("time →      (a sketch, not to scale)", fontsize=8)
+    return figure, (
+        "The way out of one warpgroup, a sketch. For each half: thread 0 waits until the copy engine has read the "
+        "buffer; barrier; all 128 threads write by stmatrix, and fence_async; barrier; thread 0 starts the stores and "
+        "commits. The copy engine reads half 0, which ends thread 0's second wait, and then writes it to C. It reads "
+        "and writes half 1 while the threads are at the math of the next tile."
+    )
+
+
 PRODUCTS, OUT = "products", "C"
 MARKED = {"math": PRODUCTS, "epilogue": OUT}
 """What a consumer is at, by the phases of a timeline."""

@@ -1,6 +1,8 @@
-"""A row of the tensor cores below a recorded timeline: marks of warps do not show when they work, the model does."""
+"""Rows of the tensor cores and of the stores below a recorded timeline: marks of warps do not show when they work, the
+model does."""
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import replace
 
 from course_lib.check.problem import Problem
@@ -9,32 +11,37 @@ from course_lib.timelines.timeline import Timeline, timeline
 from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import Launch
 
-UNIT = "tensor cores"
-ROW = f"{UNIT}, model"
+UNIT, STORES = "tensor cores", "stores"
+ROW, STORES_ROW = f"{UNIT}, model", f"{STORES}, model"
 GROUP = 4
 """Warps of a warpgroup: a `wgmma` begins when the last of them has come."""
 Key = tuple[str, int]
 """A phase and a k-tile."""
 
 
-def with_tensor_cores(shown: Timeline, kernel: Kernel, gemm: Problem, launch: Launch) -> Timeline:
-    """The timeline of a kernel with a row more: when the tensor cores work by the model, laid on its k-tiles."""
+def with_tensor_cores(
+    shown: Timeline, kernel: Kernel, gemm: Problem, launch: Launch, stores: bool = False
+) -> Timeline:
+    """The timeline of a kernel with a row more: when the tensor cores work by the model, laid on its k-tiles; and with
+    `stores` another one, when results are on their way to global memory."""
     if not shown.parts:
         return shown
     model = timeline(kernel, gemm, launch, model=True)
+    units = (UNIT, STORES) if stores else (UNIT,)
     parts = {
-        part: replace(each, spans=laid(each, model.parts[part])) if part in model.parts else each
+        part: replace(each, spans=laid(each, model.parts[part], units)) if part in model.parts else each
         for part, each in shown.parts.items()
     }
-    return replace(shown, parts=parts, below=f"{UNIT}: model of an {model.gpu}, laid on these k-tiles")
+    below = f"{', '.join(units)}: model of an {model.gpu}, laid on these k-tiles"
+    return replace(shown, parts=parts, below=below)
 
 
-def laid(recorded: Shown, model: Shown) -> dict[str, list[list[int]]]:
-    """{ROW: when they work}, in cycles of the record: as long as in the model behind the begin of a k-tile's math, or
-    of the last epilogue, and not beyond the next such begin. What reaches the edge of the model's part goes on."""
+def laid(recorded: Shown, model: Shown, units: Sequence[str] = (UNIT,)) -> dict[str, list[list[int]]]:
+    """{row: when its unit works}, in cycles of the record: as long as in the model behind the begin of a k-tile's math,
+    or of the last epilogue, and not beyond the next such begin. What reaches the edge of the model's part goes on."""
     mine, its = _begins(recorded), _begins(model)
     pairs = sorted((its[key], mine[key]) for key in mine.keys() & its.keys())
-    if UNIT not in model.spans or not pairs:
+    if not pairs:
         return {}
     there = [time for time, _ in pairs]
 
@@ -45,7 +52,11 @@ def laid(recorded: Shown, model: Shown) -> dict[str, list[list[int]]]:
         later = [begin for _, begin in pairs[at + 1 : at + 2]]
         return min(max(pairs[at][1] + time - there[at], 0), *later, recorded.length)
 
-    return {ROW: [[here(begin), here(end)] for begin, end in model.spans[UNIT]]}
+    return {
+        f"{unit}, model": [[here(begin), here(end)] for begin, end in model.spans[unit]]
+        for unit in units
+        if unit in model.spans
+    }
 
 
 def _begins(shown: Shown) -> dict[Key, int]:

@@ -55,6 +55,22 @@ def test_a_pause_is_written_at_the_rest_of_the_tensor_cores():
     assert {"12,450\ncycles", "?"} <= set(texts(figure)) and re.search(r"\(12,450 cycles\)", words)
 
 
+def test_a_half_is_written_when_the_one_before_has_been_read():
+    figure, words = lesson_08.way_out()
+    (ax,) = figure.axes
+    bars = {
+        text.get_text().replace("\n", " "): (bar.get_x(), bar.get_x() + bar.get_width())
+        for bar in ax.patches
+        for text in ax.texts
+        if text.get_position()[0] == bar.get_x() + bar.get_width() / 2
+        and bar.get_y() < text.get_position()[1] < bar.get_y() + bar.get_height()
+    }
+    assert bars["reads half 0"][1] <= bars["stmatrix: half 1"][0]
+    assert bars["stmatrix: half 1"][1] < bars["reads half 1"][0]
+    math = bars["math of the next tile"]
+    assert math[0] < bars["reads half 1"][1] < math[1] and "while the threads are at the math" in words
+
+
 def busy(*stretches: list[int]) -> dict[str, list[list[int]]]:
     return {"tensor cores": [*stretches]}
 

@@ -4,7 +4,7 @@ import pytest
 
 from course_lib import lesson_kernel, timeline
 from course_lib.check.gemm import Gemm
-from course_lib.notebooks.figures.tensor_rows import ROW, laid, with_tensor_cores
+from course_lib.notebooks.figures.tensor_rows import ROW, STORES, STORES_ROW, UNIT, laid, with_tensor_cores
 from course_lib.timelines.events import Event, Shown
 from course_lib.timelines.timeline import Timeline
 from course_lib.timelines.timeline_chart import comparison
@@ -52,6 +52,23 @@ def test_nothing_is_laid_where_nothing_fits():
     record = Shown(tuple(turns([300, 1500])), 3300)
     assert laid(record, Shown(tuple(turns([0, 1000])), 2000, {"arithmetic": [[0, 2000]]})) == {}
     assert laid(Shown((), 0), Shown(tuple(turns([0])), 2000, {"tensor cores": [[0, 2000]]})) == {}
+
+
+def test_stores_have_a_row_of_their_own_where_they_are_asked_for():
+    record = Shown(tuple(turns([300, 1500])), 3300)
+    model = Shown(tuple(turns([0, 1000])), 2000, {"tensor cores": [[40, 640]], "stores": [[20, 1100]]})
+    assert laid(record, model) == {ROW: [[340, 940]]}
+    assert laid(record, model, (UNIT, STORES)) == {ROW: [[340, 940]], STORES_ROW: [[320, 1600]]}
+
+
+def test_in_complete_stores_reach_into_the_next_tiles_math():
+    kernel, launch = lesson_kernel("08_never_a_pause", "complete")
+    gemm = Gemm(4096, 4096, 4096, "float16")
+    shown = with_tensor_cores(timeline(kernel, gemm, launch), kernel, gemm, launch, stores=True)
+    spans, events = shown.parts["seam"].spans, shown.parts["seam"].events
+    next_math = min(event.begin for event in events if event.phase == "math" and event.k_tile == 64)
+    ((begin, end),) = spans[STORES_ROW]
+    assert begin < next_math < end and "tensor cores, stores: model of an H100" in shown.below
 
 
 def test_without_a_record_there_is_no_model():
