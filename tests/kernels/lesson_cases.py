@@ -13,9 +13,12 @@ from tests.lessons import DTYPES, GEMMS, LESSONS
 OTHERS = {(lesson.NOTEBOOK, name): case for lesson in LESSONS for name, case in lesson.OTHERS.items()}
 INPUTS = ("integers", "random")
 
-POINTERS = [which for which in GEMMS if options_for(kernel_source(*which)) == OPTIONS]
-"""GEMMs that take pointers. Those of lesson 07 take tensor maps, which no case can freeze; `Gemm.check` judges them, on
-a GPU the whole problem too."""
+NO_GEMM = {lesson.NOTEBOOK for lesson in LESSONS if hasattr(lesson, "PROBLEM")}
+POINTERS = [
+    which for which in GEMMS if which[0] not in NO_GEMM and options_for(kernel_source(*which)) == OPTIONS
+]
+"""GEMMs that take pointers. Those of lesson 07 take tensor maps, which no case can freeze, and attention is none:
+`check` judges them, on a GPU the whole problem too."""
 
 LESSON_CASES = tuple((*kernel, inputs) for kernel in (*OTHERS, *POINTERS) for inputs in INPUTS)
 """(notebook, kernel, inputs) of every case; `lesson_case(*these)` reads the notebook."""
