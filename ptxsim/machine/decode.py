@@ -46,7 +46,8 @@ from ..ptx.program import (
     Where,
 )
 from ..ptx.provenance import ANY, Roots, arrays_of, roots_of, written_by
-from ..ptx.rounds import leaves_no_trace
+from ..ptx.repeats import Repeat, repeats
+from ..ptx.rounds import asked_by, leaves_no_trace
 from ..ptx.speculated import speculated
 from ..ptx.sunk import moves, sunk
 from ..ptx.unset import Unset, unset
@@ -237,6 +238,23 @@ class Code:
     def counted(self) -> list[Counted]:
         """Loops that count to an end."""
         return counted(self.instructions, self.flow)
+
+    @cached_property
+    def repeats(self) -> dict[int, Repeat]:
+        """By its basic block, a loop whose rounds may come to be all alike; none that uses what nobody may have
+        written."""
+        if self.follows_loads:
+            return {}
+        doubtful = self.unset.registers
+        return {
+            block: each
+            for block, each in repeats(self.instructions, self.flow).items()
+            if not any(self._uses(pc) & doubtful for pc in self.flow.range_of(block))
+        }
+
+    def _uses(self, pc: int) -> set[int]:
+        instruction = self.instructions[pc]
+        return {*written_by(instruction), *asked_by(instruction)}
 
     @cached_property
     def looked_at(self) -> frozenset[int]:

@@ -35,6 +35,7 @@ from ..units.turns import Turns
 from ..units.unset import SecondValues
 from .decode import BasicBlock
 from .launched import LaunchState
+from .settled import Settled
 from .specials import special
 from .standstill import Watch
 from .stuck import deadlock, endless, not_begun
@@ -98,6 +99,8 @@ class Machine:
         self.begun = min(len(blocks), launch.room.blocks if launch.room else len(blocks))
         self.turns = Turns(self, random)
         self.watch = Watch(self)
+        self.settled = Settled(self)
+        self.still: bool | None = None
         self.holes, self.partly = False, list[Partly]()
         self.alive = np.ones(self.lanes, bool)
         self.barriers: dict[int, Barrier] = {}
@@ -130,7 +133,10 @@ class Machine:
                 pc, lanes = self.turns.next()
                 if self.watch.turn(pc, lanes, self.launch.code.block(pc).traceless):
                     self._standstill(pc, lanes)
-                self.execute(pc, lanes)
+                if pc in self.settled.loops:
+                    self.settled.round(pc, lanes)
+                else:
+                    self.execute(pc, lanes)
             if self.alive.any() and not self._go_on_without():
                 self._stop(*deadlock(self))
         self.copies.finish()

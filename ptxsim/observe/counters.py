@@ -155,7 +155,9 @@ class Observed(Lanes, Protocol):
 
 
 class Counters:
-    """Counts of one launch, by instruction; `table()` sums them up by source line."""
+    """Counts of one launch, by instruction; `table()` sums them up by source line. `on`: somebody asks for them."""
+
+    on = True
 
     def __init__(self, instructions: tuple[Instruction, ...]) -> None:
         self._instructions = instructions
@@ -294,6 +296,8 @@ class Counters:
 
 class NoCounters(Counters):
     """Of a launch whose counts nobody asks for: they take a tenth to a half of its time."""
+
+    on = False
 
     def __init__(self) -> None:
         super().__init__(())

@@ -38,17 +38,17 @@ class Rounds:
         inside = [pc for block in sorted(blocks) for pc in flow.range_of(block)]
         branches = [block for block in blocks if len(flow.next[block]) > 1]
         leaving = {block for block in branches if not blocks.issuperset(flow.next[block])}
-        deciding = {index for block in leaving for index in _asks(instructions[flow.range_of(block)[-1]])}
+        deciding = {index for block in leaving for index in asked_by(instructions[flow.range_of(block)[-1]])}
         before = -1
         while before != len(deciding):
             before = len(deciding)
             for pc in inside:
                 if deciding.intersection(written_by(instructions[pc])):
-                    deciding.update(_asks(instructions[pc]))
+                    deciding.update(asked_by(instructions[pc]))
             for block in branches:
                 region = blocks & flow.decided_by(block)
                 if region & leaving or any(_sets(instructions, flow, each, deciding) for each in region):
-                    deciding.update(_asks(instructions[flow.range_of(block)[-1]]))
+                    deciding.update(asked_by(instructions[flow.range_of(block)[-1]]))
         sources = [pc for pc in inside if deciding.intersection(written_by(instructions[pc]))]
         looks = tuple(pc for pc in sources if _looks(instructions[pc]))
         timed = any(_is_clock(operand) for pc in sources for operand in instructions[pc].operands)
@@ -72,7 +72,7 @@ def _sets(instructions: tuple[Instruction, ...], flow: Flow, block: int, wanted:
     return any(wanted.intersection(written_by(instructions[pc])) for pc in flow.range_of(block))
 
 
-def _asks(instruction: Instruction) -> set[int]:
+def asked_by(instruction: Instruction) -> set[int]:
     """The registers that it reads, those of addresses among them."""
     found = {instruction.guard.index} if instruction.guard is not None else set()
     for operand in instruction.operands[instruction.opcode.facts.result :]:

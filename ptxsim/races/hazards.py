@@ -224,6 +224,11 @@ class HazardLog:
     def notes(self) -> tuple[Note, ...]:
         return tuple(self._notes)
 
+    @property
+    def count(self) -> int:
+        """Of all findings, each as often as it was found."""
+        return sum(hazard.count for hazard in self._found.values())
+
     def add(
         self,
         kind: str,

@@ -103,6 +103,8 @@ class Memories(Observed, Explained, Protocol):
     """Of some unit that a load reads just now, a part was never written."""
     partly: list[Partly]
     """What the last load found there; who follows it takes it."""
+    still: bool | None
+    """Whether no store has changed anything since somebody asked; None where nobody does."""
 
     def shadow_of(self, memory: SharedMemory | Buffer) -> Shadow | None:
         """What watches this memory; None for a buffer that the kernel only reads."""
@@ -362,8 +364,11 @@ def _missing(machine: Memories, memory: SharedMemory | Buffer, unit: np.ndarray,
 
 def _write(machine: Memories, access: Access, memory: Place, unit: np.ndarray, values: np.ndarray) -> None:
     if isinstance(memory, LocalMemory):
+        machine.still = machine.still and False
         memory.write(unit, access.size, values)
         return
+    if machine.still:
+        machine.still = not differs(memory.memory.units(access.size)[unit], values).any()
     if memory.written is not None:
         note_written(memory.written, unit, access.size)
     if memory.seen is not None:
