@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -109,7 +109,10 @@ class Built:
     notes: tuple[str, ...] = ()
 
 
-OURS = tuple(f"-l{name}" for name in ("cudart", "cudart_static", "cudadevrt", "cuda", "cublas", "cublasLt"))
+OURS = tuple(
+    f"-l{name}"
+    for name in "cudart cudart_static cudadevrt cuda cublas cublasLt curand nccl nvidia-ml".split()
+)
 """Libraries in whose place the shim stands. What it has not of them stops the program where it is called."""
 
 
@@ -131,6 +134,11 @@ def build(wanted: Build, folder: Path) -> Built:
             raise
     objects = [each.file for each in made]
     wants = _wanted_of_others(objects)
+    if not {OPENMP, GOMP} & {*wanted.options, *wanted.libraries} and any(map(OF_OPENMP, wants)):
+        with_it = replace(wanted, options=(*wanted.options, OPENMP), libraries=(*wanted.libraries, GOMP))
+        built = build(with_it, folder)
+        note = f"the program uses OpenMP, and was built with --option={OPENMP} {GOMP}"
+        return replace(built, notes=(*built.notes, note))
     missing = _missing(wants, library)
     program = folder / "program"
     more = [str(_stubs(missing, folder))] if missing else []
@@ -145,6 +153,9 @@ def build(wanted: Build, folder: Path) -> Built:
     return Built(program, library.parent, (*_of_clocks(wants), *_of_names(made, tools, wanted)))
 
 
+OPENMP, GOMP = "-Xcompiler=-fopenmp", "-lgomp"
+OF_OPENMP = re.compile(r"omp_[a-z]|GOMP_").match
+"""What turns OpenMP on, and the names of its functions."""
 CLOCKS = re.compile(
     r"(cudaEventElapsedTime\w*|gettimeofday|clock(_gettime)?|ftime|omp_get_wtime|_ZNSt6chrono3_V2\d+\w+_clock3nowEv)$"
 )
@@ -194,7 +205,8 @@ def tool_beside_nvcc(name: str) -> str:
 def runtime_library(tools: Toolkit) -> Path:
     """The shim, as libcudart.so of that version. Raises BuildError."""
     texts = b"".join(
-        path.read_bytes() for path in (*sorted(SHIM.glob("*.*")), *HEADERS.glob("cublas*"), Path(__file__))
+        path.read_bytes()
+        for path in (*sorted(SHIM.glob("*.*")), *sorted(HEADERS.glob("*.h")), Path(__file__))
     )
     key = hashlib.sha256(repr((texts, tools.version, tools.include)).encode()).hexdigest()[:16]
     folder = _kept() / key
@@ -426,12 +438,6 @@ def _of_cuda12(tools: Toolkit, wanted: Build) -> list[str]:
     return [f"-I{OF_CUDA12}"] if wanted.cuda12 and tools.version >= cuda12.SINCE else []
 
 
-NOT_HERE = {
-    "nvml.h": "it tells clock, power and temperature of a GPU, and there is none here: leave out what asks for them",
-}
-"""Headers that no folder would help with, and why."""
-
-
 def _why_not_compiled(said: str, wanted: Build, version: int) -> str:
     if why := cuda12.why_gone(said, version):
         return f"{said.rstrip()}\n{why}"
@@ -439,8 +445,6 @@ def _why_not_compiled(said: str, wanted: Build, version: int) -> str:
     name = Path(header[1]).name if header else ""
     if name == "curand_kernel.h":
         return f"{said.rstrip()}\n{name} comes with cuRAND: {CURAND}"
-    if name in NOT_HERE:
-        return f"{said.rstrip()}\n{name}: {NOT_HERE[name]}"
     for beginning, library in LIBRARIES.items():
         if name.startswith(beginning):
             return f"{said.rstrip()}\n{closed(library)}. (A program that only includes {name} needs its folder: -I)"
@@ -489,8 +493,6 @@ def _why_not_linked(said: str) -> str:
     if library := re.search(r"cannot find -l(\S+?):?(?:\s|$)", said):
         return _no_library(library[1])
     undefined = sorted(set(re.findall(r"undefined reference to `([^']+)'", said)))
-    if any(name.startswith(("omp_", "GOMP_")) for name in undefined):
-        return "the program uses OpenMP: give --option=-Xcompiler=-fopenmp -lgomp"
     if undefined:
         return f"no file has {', '.join(undefined)}: give all files of the program, and libraries with -l"
     return said.rstrip()
@@ -518,7 +520,7 @@ def _missing(wants: set[str], library: Path) -> list[str]:
     not."""
     there = {line.split()[-1].partition("@")[0] for line in _symbols(library, "-D").splitlines()}
     gone = sorted(wants - there)
-    return [name for name in gone if re.match(r"_*cu(da)?[A-Z]", name) or library_of(name)]
+    return [name for name in gone if re.match(r"_*cu(da)?[A-Z]|nvml[A-Z]", name) or library_of(name)]
 
 
 def _symbols(file: Path, *options: str) -> str:

@@ -34,6 +34,7 @@ NOT_THERE = {
     "copy it: cudaMemcpy2DToArray",
     "cuda.*Mipmapped": "mip maps are not simulated. Make an array, and a texture, of each level",
     "cudaIpc": "memory that processes share is not simulated: let one process use CUDA",
+    "nvml": "it asks for what is measured of a real GPU, and there is none here: leave it out",
     "cudaGraphics|cudaGL|cudaEGL|cudaVDPAU": "pictures of other libraries are not simulated",
 }
 """What begins so, why it is not there, and the way round it."""
@@ -72,6 +73,7 @@ class Runtime:
                     "tensor_map",
                     "unknown_entry",
                     "forked",
+                    "note",
                 ),
             ),
             self.memory: (
@@ -191,6 +193,11 @@ class Runtime:
         self.context.findings.note(
             "the program forks: what the new process asks of CUDA gets an error, as on a GPU"
         )
+        return Answer()
+
+    def note(self, data: bytes) -> Answer:
+        """What the shim has to say."""
+        self.context.findings.note(data.decode())
         return Answer()
 
     def missing(self, site: int, data: bytes) -> Answer:

@@ -12,4 +12,8 @@
 
 #include "per_thread.cpp"
 
+#include "curand.cpp"
+#include "nccl.cpp"
+#include "nvml.cpp"
+
 #include "cublas.cpp"  // last: its header brings overloads of the runtime's functions along

@@ -115,7 +115,15 @@ FILTERED = TEXTURES.replace("17 34", "invalid argument\n17 34")
 STREAMS = "2 2044\n"
 SMALLER = RUNTIME.replace("H100 80GB HBM3, 9.0, 132", "A100-SXM4-80GB, 8.0, 3")
 REFUSED_MAP = "cuTensorMapEncodeTiled gives cudaErrorInvalidValue: a row of the box"
+LIBRARIES = """\
+1 0 6 2619, Not Supported
+uniform 0.5 0.3
+the same again: 1, error 0
+normal 5.0 2.0
+ranks 0 0, invalid usage
+"""
 CASES = [
+    Case("libraries.cu -lcurand -lnccl -lnvidia-ml", LIBRARIES, "s: no hazard found"),
     Case("runtime.cu", RUNTIME, "8 launches of 2 kernels, 17 blocks"),
     Case("runtime.cu --sms 3 --arch 80 --option=--default-stream=per-thread", SMALLER, "no hazard found"),
     Case("streams.cu", STREAMS, "no hazard found"),

@@ -44,7 +44,25 @@ int main(int count, char** arguments) {
 CONDITION = """int main() { cudaGraph_t g; cudaGraphCreate(&g, 0); cudaGraphConditionalHandle h;
     cudaGraphConditionalHandleCreate(&h, g); }
 __global__ void f() {}"""
-OPENMP = 'extern "C" int omp_get_num_threads();\nint main() { return omp_get_num_threads(); }'
+OPENMP = """#include <omp.h>
+__global__ void f(int* x) { *x = 3; }
+int main() {
+    int *x[2], wrong = 2;
+    omp_set_num_threads(2);
+    #pragma omp parallel
+    {
+        int i = omp_get_thread_num();
+        cudaMallocManaged(&x[i], 4);
+        f<<<1, 1>>>(x[i]);
+        cudaDeviceSynchronize();
+        #pragma omp critical
+        wrong -= *x[i] == 3;
+        cudaFree(x[i]);
+    }
+    return wrong;
+}"""
+NVML = """extern "C" int nvmlDeviceGetFanSpeed(void*, unsigned*);
+int main() { unsigned speed; nvmlDeviceGetFanSpeed(nullptr, &speed); }"""
 DRIVER = "#include <cuda.h>\nint main() { cuInit(0); }"
 ARRAY = "int main() { cudaMipmappedArray_t a; cudaMallocMipmappedArray(&a, nullptr, {8, 8, 1}, 2); }"
 READS = 'int main() { int n; if (scanf("%d", &n) != 1) return 5; }'
@@ -61,7 +79,7 @@ CASES = [
     Case("built", '#include "nowhere.h"\nint main() {}', "nowhere.h is in none of the folders of headers: give"),
     Case("built", "#include <cudnn.h>\nint main() {}", "the program uses cuDNN. Its kernels come as machine code"),
     Case("built", "#include <curand_kernel.h>\nint main() {}", "curand_kernel.h comes with cuRAND: pip install"),
-    Case("built", "#include <nvml.h>\nint main() {}", "nvml.h: it tells clock, power and temperature of a GPU"),
+    Case("run", KERNEL + NVML, "at program.cu:4: it asks for what is measured of a real GPU"),
     Case("linked", KERNEL + "int main() {}", "there is no library other (-lother) in the usual", 2, "-lother"),
     Case("built", KERNEL + 'int main() { int x = "a"; }', "program.cu(3): error: a value of type"),
     Case("built", "int main() {}", "nvcc cannot compile for compute_76: give another --arch", typed="--arch 76"),
@@ -69,7 +87,7 @@ CASES = [
     Case("built", WGMMA + NO_PTX, "Not a name of any known instruction: 'wgmna'"),
     Case("built", LAUNCHES, "Launches by kernels need --option=-rdc=true, as with nvcc"),
     Case("run", LAUNCHES, "2 launches of 2 kernels, 2 blocks", 0, "--option=-rdc=true"),
-    Case("linked", OPENMP, "the program uses OpenMP: give --option=-Xcompiler=-fopenmp -lgomp"),
+    Case("run", OPENMP, "note: the program uses OpenMP, and was built with --option=-Xcompiler=-fopenmp -lgomp", 0),
     Case("linked", KERNEL, "no file has a main: give all files of the program\n"),
     Case("linked", "void other(); int main() { other(); }", "no file has other(): give all files of the program"),
     Case("closed", KERNEL + CUBLAS, "s: no hazard found", 0, "-D CALLS=2"),
