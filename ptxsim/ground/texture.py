@@ -15,6 +15,25 @@ WRAP, CLAMP, MIRROR, BORDER = range(4)
 """Of cudaTextureAddressMode."""
 WEIGHTS = 256
 """A weight is so many parts of this."""
+FACES = 6
+"""Of a cube: its layers, in the order +x, -x, +y, -y, +z, -z."""
+
+
+def on_faces(direction: list[np.ndarray], layer: np.ndarray | None) -> tuple[list[np.ndarray], np.ndarray]:
+    """Where these vectors x, y, z from the middle of a cube meet it: two coordinates from 0 to 1, and the face among
+    those of all layers (the guide's table of cubemaps)."""
+    x, y, z = direction
+    size = [np.abs(each) for each in direction]
+    along_x = (size[0] >= size[1]) & (size[0] >= size[2])
+    along_y = ~along_x & (size[1] >= size[2])
+    back = np.select([along_x, along_y], [x < 0, y < 0], z < 0)
+    sign = np.where(back, np.float32(-1), np.float32(1))
+    s = np.select([along_x, along_y], [-sign * z, x], sign * x)
+    t = np.where(along_y, sign * z, -y)
+    face = np.select([along_x, along_y], [0, 2], 4) + back
+    longest = np.select([along_x, along_y], size[:2], size[2])
+    cube = np.zeros(1, np.int64) if layer is None else layer.astype(np.int64)
+    return [(each / longest + 1) / 2 for each in (s, t)], cube * FACES + face
 
 
 class Tap(NamedTuple):

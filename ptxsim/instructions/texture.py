@@ -1,4 +1,4 @@
-"""Fetches of textures (PTX ISA, "tex"): of one, two and three dimensions, and of layers of one or two.
+"""Fetches of textures (PTX ISA, "tex"): of one, two and three dimensions, of layers of one or two, and of cubes.
 
 Their memory is read as the launch found it: what the launch itself writes there need not be seen, as on a GPU, and
 nobody looks for such a write.
@@ -9,14 +9,14 @@ from collections.abc import Callable
 import numpy as np
 
 from ..ground.memory import Buffer, Miss
-from ..ground.texture import Tap, Texture
+from ..ground.texture import Tap, Texture, on_faces
 from ..ptx.opcode import DTYPES, UnsupportedInstruction
 from ..ptx.program import Instruction
 from ..races.shadow import Act
 from ..units.access import Access, Memories
 from .registry import Operands, on_machine
 
-AXES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2}
+AXES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2, "cube": 3, "acube": 3}
 """Coordinates of each kind of texture; that of a layer comes before them."""
 FETCH = 4
 """Steps of work (work.py) of each texel."""
@@ -33,7 +33,7 @@ def tex(decoder: Operands, ins: Instruction) -> Callable:
     if length != "v4" or kind not in ("f32", "s32", "u32") or of_coordinates not in ("f32", "s32"):
         raise UnsupportedInstruction("fetches of textures give four numbers of 32 bits")
     read_handle = decoder.source(place.base, "u64")
-    layered = geometry.startswith("a")
+    layered, cubes = geometry.startswith("a"), geometry.endswith("cube")
     items = place.coordinates
     read_layer = decoder.source(items[0], "u32") if layered else None
     reads = [decoder.source(item, of_coordinates) for item in items[layered:][:axes]]
@@ -44,6 +44,8 @@ def tex(decoder: Operands, ins: Instruction) -> Callable:
         handles = machine.spread(read_handle(machine))
         coordinates = [machine.spread(read(machine)) for read in reads]
         layers = machine.spread(read_layer(machine)) if read_layer else None
+        if cubes:
+            coordinates, layers = on_faces(coordinates, layers)
         found = np.zeros((len(puts), count), dtype)
         for handle in np.unique(handles).tolist():
             at = np.flatnonzero(handles == handle)

@@ -111,7 +111,10 @@ class Built:
 
 OURS = tuple(
     f"-l{name}"
-    for name in "cudart cudart_static cudadevrt cuda cublas cublasLt curand nccl nvidia-ml".split()
+    for name in (
+        *("cudart", "cudart_static", "cudadevrt", "cuda"),
+        *("cublas", "cublasLt", "curand", "nccl", "nvidia-ml"),
+    )
 )
 """Libraries in whose place the shim stands. What it has not of them stops the program where it is called."""
 
@@ -253,7 +256,7 @@ def _build_runtime(tools: Toolkit, name: str, names: Path, made: Path) -> None:
             "-o",
             str(made),
         ),
-        "-lpthread",
+        *("-lpthread", "-ldl"),
     ]
     done = subprocess.run(command, capture_output=True, errors="surrogateescape", check=False)
     if done.returncode:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 INVALID_VALUE, MEMORY_ALLOCATION, INVALID_CONFIGURATION, INVALID_SYMBOL = 1, 2, 9, 13
+NOT_FOUND = 500
 LAUNCH_OUT_OF_RESOURCES, LAUNCH_TIMEOUT, ASSERT, ALREADY_REGISTERED, NOT_REGISTERED = 701, 702, 710, 712, 713
 INVALID_PC, LAUNCH_FAILURE, COOPERATIVE_TOO_LARGE, NOT_SUPPORTED, INVALID_CLUSTER = 718, 719, 720, 801, 912
 
@@ -11,6 +12,7 @@ NAMES = {
     MEMORY_ALLOCATION: "cudaErrorMemoryAllocation",
     INVALID_CONFIGURATION: "cudaErrorInvalidConfiguration",
     INVALID_SYMBOL: "cudaErrorInvalidSymbol",
+    NOT_FOUND: "cudaErrorSymbolNotFound",
     LAUNCH_OUT_OF_RESOURCES: "cudaErrorLaunchOutOfResources",
     LAUNCH_TIMEOUT: "cudaErrorLaunchTimeout",
     ASSERT: "cudaErrorAssert",

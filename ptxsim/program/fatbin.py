@@ -15,6 +15,8 @@ from importlib import import_module
 from typing import NamedTuple
 
 _MAGIC, _PTX, _LZ4, _ZSTD = 0xBA55ED50, 1, 0x2000, 0x8000
+MOST_BEFORE = 1 << 16
+"""A text of PTX says its version within so many bytes: comments may stand before."""
 _HEAD, _ENTRY = struct.Struct("<IHHQ"), struct.Struct("<HHIQ")
 
 
@@ -30,7 +32,9 @@ class NoPtx(ValueError):
 
 
 def ptx_in(binary: bytes, arch: int) -> str:
-    """The text for the newest architecture up to this one. Raises NoPtx."""
+    """The text for the newest architecture up to this one; `binary` may be a text itself. Raises NoPtx."""
+    if b".version" in binary[:MOST_BEFORE] and not binary.startswith(_MAGIC.to_bytes(4, "little")):
+        return binary.decode(errors="replace")
     found, compressed = [], False
     for kind, for_arch, flags, payload in _entries(binary):
         if kind != _PTX:
@@ -55,7 +59,7 @@ def ptx_in(binary: bytes, arch: int) -> str:
 
 def _entries(binary: bytes) -> Iterator[tuple[int, int, int, bytes]]:
     """Of each entry its kind, architecture, flags and bytes."""
-    magic, _, head, size = _HEAD.unpack_from(binary)
+    magic, _, head, size = _HEAD.unpack_from(binary.ljust(_HEAD.size))
     if magic != _MAGIC:
         raise NoPtx("it has another kind of binary than the nvcc of CUDA 11 to 13 makes")
     at, end = head, head + size

@@ -71,6 +71,11 @@ class Memory:
         kinds = {DEVICE: OF_THE_DEVICE, VARIABLE: OF_THE_DEVICE} | dict.fromkeys(OF_HOST, OF_THE_HOST)
         return Answer(0, (kinds.get(found.kind, MANAGED),))
 
+    def range(self, address: int) -> Answer:
+        """The allocation, or the variable, in which it lies: where that begins, and its bytes."""
+        found = self.arena.find(address)
+        return Answer(0, (found.address, found.size)) if found else Answer(errors.NOT_FOUND)
+
     def memory_left(self) -> Answer:
         return Answer(0, (MEMORY - self.arena.used, MEMORY))
 

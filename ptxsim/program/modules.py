@@ -43,6 +43,9 @@ class Module:
         """Its own text, and those that it is linked with."""
         return "\n".join([self.text, *(each.text for each in self._with_others() if each is not self)])
 
+    def has(self, kernel: str) -> bool:
+        return kernel in self._own("").functions
+
     @property
     def variables(self) -> dict[str, Allocation]:
         """__device__ and __constant__ variables that its kernels may use."""

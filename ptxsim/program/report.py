@@ -15,6 +15,8 @@ from .sites import Sites, near
 
 CLEAN, HAZARDS, FAILED = range(3)
 """What the command ends with."""
+TEXT = "PTX"
+"""In the place of a file, of a text that names none."""
 UNDECIDED = ("step-limit", "unsupported-instruction")
 """Kinds that say that a kernel could not be run, and not that it is wrong."""
 MOST_LEAKS, MOST_REFUSED, MOST_LEFT_OUT = 5, 20, 5
@@ -330,12 +332,12 @@ def _most(launches: Counter[str]) -> str:
 def place_of(kernel: Kernel, file: str, hazard: Hazard) -> str:
     """`src/bad.cu:12`."""
     if hazard.line:
-        return f"{near(file)}:{hazard.call_line or hazard.line}"
+        return f"{near(file) if file else TEXT}:{hazard.call_line or hazard.line}"
     if hazard.header:
         name, _, line = hazard.header.rpartition(":")
         path = header_of(kernel, name)
         return f"{near(str(path)) if path else name}:{line}"
-    return near(file) or kernel.name
+    return near(file) if file else kernel.name
 
 
 def _typed(message: str) -> str:

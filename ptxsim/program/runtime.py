@@ -29,7 +29,8 @@ from .wire import Answer, Question
 NOT_THERE = {
     "cudaGraphConditional|cudaGraphSetConditional": "a graph with conditions is not simulated. Let the host decide, "
     "and launch a graph, or its kernels, each time",
-    "cu[A-Z]": "the driver's API is not simulated, and CUDA's runtime is: cudaMalloc, <<<...>>>",
+    "cu[A-Z]": "of the driver's API there are contexts, modules, memory, launches, streams and events. CUDA's runtime "
+    "has more here",
     "cuda(Create|Destroy|Get)Surface|cudaBindSurface": "surfaces are not simulated. Let the kernel write an array, and "
     "copy it: cudaMemcpy2DToArray",
     "cuda.*Mipmapped": "mip maps are not simulated. Make an array, and a texture, of each level",
@@ -62,6 +63,7 @@ class Runtime:
         rooms = {
             self: (
                 *("hello", "module", "function", "variable", "managed_variable", "symbol"),
+                *("entry", "named_variable"),
                 *(
                     "device",
                     "attributes",
@@ -77,7 +79,15 @@ class Runtime:
                 ),
             ),
             self.memory: (
-                *("allocate", "release", "register_host", "unregister_host", "pointer", "memory_left"),
+                *(
+                    "allocate",
+                    "release",
+                    "register_host",
+                    "unregister_host",
+                    "pointer",
+                    "range",
+                    "memory_left",
+                ),
                 *("copy", "fill", "reset", "touched"),
             ),
             Blas(context): ("gemm",),
@@ -123,6 +133,16 @@ class Runtime:
 
     def function(self, module: int, data: bytes) -> Answer:
         return Answer(0, (self.launches.add(Function(self.modules[module], data.decode())),))
+
+    def entry(self, module: int, data: bytes) -> Answer:
+        """The number of a kernel by its name, of a module that the program loaded itself."""
+        known = self.modules[module].has(data.decode())
+        return self.function(module, data) if known else Answer(errors.NOT_FOUND)
+
+    def named_variable(self, module: int, data: bytes) -> Answer:
+        """The address and the bytes of a variable of such a module."""
+        found = self._variable(self.modules[module], data.decode())
+        return Answer(0, (found.address, found.size)) if found else Answer(errors.NOT_FOUND)
 
     def variable(self, module: int, host: int, size: int, data: bytes) -> Answer:
         self.symbols[host] = self.modules[module], data.decode()

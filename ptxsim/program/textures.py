@@ -35,7 +35,8 @@ class Textures:
         self.context.see(site)
         if kind == MIPMAPPED or others:
             raise Stopped(
-                f"the program makes a texture with mip maps, sRGB or a view at {mark(site)}: the simulator has none"
+                f"the program makes a texture with mip maps, sRGB, seamless cubes or a view at {mark(site)}: the "
+                "simulator has none"
             )
         if form >= len(NUMBERS) or len(set(channels)) != 1 or channels[0] not in (8, 16, 32):
             raise Stopped(

@@ -147,10 +147,7 @@ def root_of(text: str) -> str:
 
 NOT_SIMULATED = {
     "surfaces": ("istypep", "suld", "sust", "sured", "suq"),
-    "mip maps, cubes, gathers and queries of textures": (
-        *("tex.level", "tex.grad", "tex.base", "tex.cube", "tex.acube"),
-        *("tld4", "txq"),
-    ),
+    "mip maps, gathers and queries of textures": ("tex.level", "tex.grad", "tex.base", "tld4", "txq"),
     "tensor maps made or changed by a kernel": ("tensormap",),
     "cluster launch control": ("clusterlaunchcontrol",),
     "the tensor cores of Blackwell (tcgen05)": ("tcgen05",),

@@ -10,6 +10,7 @@
 #include "talk.cpp"
 #include "textures.cpp"
 
+#include "driver_api.cpp"
 #include "per_thread.cpp"
 
 #include "curand.cpp"

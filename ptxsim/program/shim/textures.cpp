@@ -157,7 +157,7 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t* made, const cudaResourc
         {uint64_t(of->resType), word(at), width, height, depth, pitch, uint64_t(format.x), uint64_t(format.y),
          uint64_t(format.z), uint64_t(format.w), uint64_t(format.f), uint64_t(how->addressMode[0]),
          uint64_t(how->addressMode[1]), uint64_t(how->addressMode[2]), uint64_t(how->filterMode),
-         uint64_t(how->readMode), uint64_t(how->normalizedCoords), uint64_t(how->sRGB || view), bits(how->borderColor[0]),
+         uint64_t(how->readMode), uint64_t(how->normalizedCoords), uint64_t(how->sRGB || how->seamlessCubemap || view), bits(how->borderColor[0]),
          bits(how->borderColor[1]), bits(how->borderColor[2]), bits(how->borderColor[3]), SITE});
     if (answer.error) return noted(answer.error);
     *made = answer.numbers[0];

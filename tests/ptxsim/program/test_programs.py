@@ -110,7 +110,8 @@ CHILDREN = "children.cu --option=-rdc=true -D SAFE="
 LINKED = "parts.cu parts_more.cu --option=-rdc=true -D OFFSET="
 TENSOR = "0\n544 1023\n0 1 0 1\n40 41 42 43\n1\n"
 FUNCTIONS = "16 50\n48 25 20336\nno error\n"
-TEXTURES = "as the guide says\nlayers: 32 of 32\n0 37 13 0\n254 208\n17 34 238 1\n1\n"
+CUBES = "cube: 384 of 384\n"
+TEXTURES = f"as the guide says\nlayers: 32 of 32\n{CUBES}{CUBES}0 37 13 0\n254 208\n17 34 238 1\n1\n"
 FILTERED = TEXTURES.replace("17 34", "invalid argument\n17 34")
 STREAMS = "2 2044\n"
 SMALLER = RUNTIME.replace("H100 80GB HBM3, 9.0, 132", "A100-SXM4-80GB, 8.0, 3")
@@ -122,7 +123,18 @@ the same again: 1, error 0
 normal 5.0 2.0
 ranks 0 0, invalid usage
 """
+DRIVER = """\
+9.0 on NVIDIA H100 80GB HBM3, 1 GPU
+no file 301, no kernel 500, no variable 500
+1024 threads, 132 blocks
+2 3 4 5
+2 6 12 20
+launches 2
+range 4 of 16, 500
+"""
 CASES = [
+    Case("driver.cu -lcuda", DRIVER, "s: no hazard found"),
+    Case("driver.cu -D TOO_FAR", DRIVER, "PTX:22: out-of-bounds (the first of 60): thread 4 of block 0", 1),
     Case("libraries.cu -lcurand -lnccl -lnvidia-ml", LIBRARIES, "s: no hazard found"),
     Case("runtime.cu", RUNTIME, "8 launches of 2 kernels, 17 blocks"),
     Case("runtime.cu --sms 3 --arch 80 --option=--default-stream=per-thread", SMALLER, "no hazard found"),
@@ -160,9 +172,9 @@ CASES = [
         "wrong launches add, which CUDA refuses: a block",
         2,
     ),
-    Case("textures.cu", TEXTURES, "textures.cu: 40 launches of 7 kernels, 40 blocks, "),
+    Case("textures.cu", TEXTURES, "textures.cu: 42 launches of 8 kernels, 42 blocks, "),
     Case("textures.cu -D UNSET", TEXTURES, "uninitialised-read: thread 19 of block 0 reads element 60", 1),
-    Case("textures.cu -D DESTROYED", TEXTURES, "a fetch of texture object 0x26, which cudaCreateTexture", 1),
+    Case("textures.cu -D DESTROYED", TEXTURES, "a fetch of texture object 0x28, which cudaCreateTexture", 1),
     Case("textures.cu -D FILTERS_INTEGERS", FILTERED, "cudaErrorInvalidValue: it filters integers", 1),
     Case(LINKED + "0", "8 194, 42\n", "no hazard found"),
     Case(

@@ -63,7 +63,7 @@ int main() {
 }"""
 NVML = """extern "C" int nvmlDeviceGetFanSpeed(void*, unsigned*);
 int main() { unsigned speed; nvmlDeviceGetFanSpeed(nullptr, &speed); }"""
-DRIVER = "#include <cuda.h>\nint main() { cuInit(0); }"
+DRIVER = "#include <cuda.h>\nint main() { CUlinkState made; cuLinkCreate(0, nullptr, nullptr, &made); }"
 ARRAY = "int main() { cudaMipmappedArray_t a; cudaMallocMipmappedArray(&a, nullptr, {8, 8, 1}, 2); }"
 READS = 'int main() { int n; if (scanf("%d", &n) != 1) return 5; }'
 WGMMA = """__global__ void f() {
@@ -94,7 +94,7 @@ CASES = [
     Case("closed", KERNEL + CUBLAS, "calls cublasSaxpy_v2 at program.cu:10: the program uses cuBLAS.", 2, "-D CALLS=1"),
     Case("run", KERNEL + ARRAY, "calls cudaMallocMipmappedArray, which the simulator's runtime has not, at"),
     Case("run", CONDITION, "at program.cu:2: a graph with conditions is not simulated. Let the host decide"),
-    Case("run", KERNEL + DRIVER, "has not, at program.cu:4: the driver's API is not simulated", 2, "-lcuda -l cublas"),
+    Case("run", KERNEL + DRIVER, "has not, at program.cu:4: of the driver's API there are", 2, "-lcuda -l cublas"),
     Case("run", KERNEL + "int main() {}", "no kernel was launched, 0.0 s: there was nothing to look at"),
     Case("run", KERNEL + "int main() { " + MANAGED + HUGE + "}", "threads; the simulator takes at most 268,435,456"),
     Case("run", KERNEL + READS, "the program ended with status 5", 1),

@@ -21,6 +21,17 @@ __global__ void layered(cudaTextureObject_t t, float* out) { out[threadIdx.x] = 
 __global__ void colours(cudaTextureObject_t t, float4* out) { out[threadIdx.x] = tex2D<float4>(t, threadIdx.x % W + .5f, threadIdx.x / W + .5f); }
 __global__ void bytes(cudaTextureObject_t t, int* out) { out[threadIdx.x] = tex2D<uchar4>(t, threadIdx.x % W, threadIdx.x / W).z; }
 
+// In each thread one texel of a face of a cube, from the middle of the cube.
+__global__ void cube(cudaTextureObject_t t, float* out, int n, bool layers)
+{
+    int i = threadIdx.x, face = i / (n * n);
+    float u = (i % n + .5f) / n * 2 - 1, v = (i / n % n + .5f) / n * 2 - 1;
+    const float x[] = {1, -1, u, u, u, -u}, y[] = {-v, -v, 1, -1, -v, -v}, z[] = {-u, u, v, -v, 1, -1};
+    float far = 3 + face;
+    out[i] = layers ? texCubemapLayered<float>(t, far * x[face], far * y[face], far * z[face], 1)
+                    : texCubemap<float>(t, far * x[face], far * y[face], far * z[face]);
+}
+
 float weight(float at) { return std::floor((at - std::floor(at)) * 256 + .5f) / 256; }
 int placed(int i, int n, cudaTextureAddressMode mode, bool& inside)
 {
@@ -121,6 +132,30 @@ int main()
     for (int i = 0; i < W * D; ++i) right += out[i] == data[(i / W * H + 1) * W + i % W];
     printf("layers: %d of %d\n", right, W * D);
     cudaDestroyTextureObject(t);
+
+    const int E = 8, SIDES = E * E * 6;
+    for (unsigned layers : {0, 1}) {
+        unsigned kind = cudaArrayCubemap | (layers ? cudaArrayLayered : 0);
+        std::vector<float> sides(SIDES * (1 + layers));
+        for (size_t i = 0; i < sides.size(); ++i) sides[i] = i;
+        cudaArray_t array;
+        cudaMalloc3DArray(&array, &format, make_cudaExtent(E, E, 6 * (1 + layers)), kind);
+        cudaMemcpy3DParms all = {};
+        all.srcPtr = make_cudaPitchedPtr(sides.data(), E * sizeof(float), E, E);
+        all.dstArray = array;
+        all.extent = make_cudaExtent(E, E, 6 * (1 + layers));
+        all.kind = cudaMemcpyHostToDevice;
+        cudaMemcpy3D(&all);
+        how.normalizedCoords = 1;
+        t = texture(array, how);
+        cube<<<1, SIDES>>>(t, out, E, layers);
+        cudaDeviceSynchronize();
+        for (int i = right = 0; i < SIDES; ++i) right += out[i] == sides[i + layers * SIDES];
+        printf("cube: %d of %d\n", right, SIDES);
+        cudaDestroyTextureObject(t);
+        cudaFreeArray(array);
+        how.normalizedCoords = 0;
+    }
 
     float* plain;
     cudaMalloc(&plain, 16 * sizeof(float));
