@@ -17,6 +17,7 @@ locks       atomics that take a lock, writes that give it back
 masks       masks out of an activemask
 rounds      loops whose turns leave no trace
 counted     loops that count to an end
+repeats     loops whose counter does nothing but end them
 updates     reads of a place whose value comes back there, changed
 together    lanes that stay together at an `if` around one atomic
 carried     values that go from one place in shared memory to another, and nowhere else
