@@ -176,7 +176,7 @@ class ProgramReport:
             + f", {_count(self.computed, 'launch', 'es')} only computed" * bool(self.computed)
             + f", {_count(self.left_out, 'launch', 'es')} left out" * bool(self.left_out)
             if self.launches
-            else "no kernel was launched"
+            else "no kernel was launched" + f", {len(self.work):,} other calls" * bool(self.work)
         )
 
     def found(self) -> str:

@@ -129,7 +129,7 @@ def _run(built: Built, args: Sequence[str], runtime: Runtime, started: dict) -> 
         stopped = INTERRUPTED
     elif not stopped and returned < 0:
         stopped = f"the program was ended by {signal.Signals(-returned).name}"
-    elif not stopped and not returned and not runtime.context.findings.launches:
+    elif not stopped and not returned and not runtime.context.orders.pieces:
         stopped = "there was nothing to look at"
     leaks = [] if stopped or returned else runtime.memory.leaks()
     shown = 0 if stopped else returned
