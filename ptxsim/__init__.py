@@ -4,7 +4,7 @@ Knows CUDA, PTX and NumPy, and nothing of lessons, plots or CuPy. README.md besi
 
 Others import from here, and from `ptxsim.gpus`, `ptxsim.compiler`, `ptxsim.compiler.cache`,
 `ptxsim.compiler.elsewhere`, `ptxsim.compiler.headers`, `ptxsim.compiler.nvrtc`, `ptxsim.observe.events`,
-`ptxsim.ground.foreign` and `ptxsim.ground.whole`.
+`ptxsim.observe.rounds`, `ptxsim.ground.foreign` and `ptxsim.ground.whole`.
 """
 
 from .clock import (

@@ -12,6 +12,7 @@ from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import clean_side_by_side, compiled
 from ptxsim import BAD_ADDRESS, Hazard, MessageOnly, Report, assemble, in_background, result_of
 from ptxsim.observe.events import Event
+from ptxsim.observe.rounds import counted_twice
 
 from .job import Job
 from .mistakes import Mistake, where_wrong
@@ -98,6 +99,9 @@ def check(
             for other in sorted(others, key=lambda job: job in far or job.gemm.K // tile[2] > MOST):
                 _check_simulated(other, seed, max_steps)
             events = _check_simulated(others[-1], seed, max_steps).events
+        if twice := counted_twice(events):
+            text = f"check failed: all is right in this order of the warps. {twice}"
+            raise CheckFailed(text, causes=("counted-twice",))
         for order in ORDERS if compiled(kernel).code.order_matters else ():
             _check_simulated(first, seed, max_steps, order)
     except CheckFailed:

@@ -3,7 +3,8 @@
 notebooks/answers/hints_NN.toml has those of lesson NN, a table for each exercise. A key is one word or several, "a|b":
 kinds and causes of hazards, causes that the test gives to what it raises itself (`demand`), or "" for all else. Of two
 texts for a word the later one counts. `also` names tables whose texts come before the table's own, of the same file or
-of hints.toml; `smaller-step` is one more table for the same words.
+of hints.toml; `smaller-step` is one more table for the same words; an empty text there says that
+the answer has passed all smaller steps.
 """
 
 import tomllib

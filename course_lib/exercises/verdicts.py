@@ -20,6 +20,8 @@ STEP_AT = 3
 """From so many answers in a row on that are not right, a smaller step is offered."""
 ONE_WARP_WAITS = "one-warp-waits"
 """The word for a race of two warps between which the source has a `__syncwarp()`."""
+BEYOND = {"many-k-tiles", "many-blocks", "many-pieces"}
+"""Words for what is right as far as most of the check goes: a smaller step lies behind such an answer."""
 NOT_COMPILED = "does-not-compile"
 """The word for a source that the compiler refuses."""
 KINDS = {kind.name for kind in TABLE}
@@ -88,15 +90,16 @@ _not_yet: Counter[str] = Counter()
 
 
 def _with_a_smaller_step(verdict: ExerciseVerdict, words: Sequence[str]) -> ExerciseVerdict:
-    """The same verdict; from the third one in a row on it ends with a smaller step, where there is one. What the
-    compiler refuses is no step in the wrong direction: it does not count."""
+    """The same verdict; from the third one in a row on it ends with a smaller step, where there is one that
+    this answer has not passed. What the compiler refuses is no step in the wrong direction: it does not count."""
     if NOT_COMPILED in words:
         return verdict
     _not_yet[verdict.name] += 1
     steps = smaller_steps(verdict.name)
-    if not steps or _not_yet[verdict.name] < STEP_AT:
+    if not steps or _not_yet[verdict.name] < STEP_AT or BEYOND.intersection(words):
         return verdict
-    return replace(verdict, text=f"{verdict.text}\nA smaller step: {fitting(steps, words)}")
+    step = fitting(steps, words)
+    return replace(verdict, text=f"{verdict.text}\nA smaller step: {step}") if step else verdict
 
 
 def judged(name: str, answer: object, test: Callable) -> tuple[ExerciseVerdict, Sequence[str]]:

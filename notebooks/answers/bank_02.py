@@ -13,7 +13,8 @@ from course_lib.lessons.sources import kernel_source
 from cupy_or_sim import device
 from cupy_or_sim.simulate import clean_side_by_side, simulate
 from ptxsim import Report
-from ptxsim.observe.events import Arrive, Barrier, Copy, Event, Store, in_flight
+from ptxsim.observe.events import Arrive, Barrier, Copy, Event, Load, Store, in_flight
+from ptxsim.observe.rounds import counted_twice
 
 from .common import demand, demand_from_tile, demand_kernel, fail, kernel_and_numbers
 from .untried import untried
@@ -78,6 +79,16 @@ class _Pieces:
 def _demand_right(
     kernel: Any, given: _Pieces, counts: tuple[int, ...], cause: Callable[[Report], None] = lambda _: None
 ) -> dict[int, list[list[Event]]]:
+    """As `_right`, in every order of the warps."""
+    found = _right(kernel, given, counts, cause)
+    twice = counted_twice(found[MANY])
+    demand(not twice, f"all is right in this order of the warps. {twice}", "counted-twice")
+    return found
+
+
+def _right(
+    kernel: Any, given: _Pieces, counts: tuple[int, ...], cause: Callable[[Report], None]
+) -> dict[int, list[list[Event]]]:
     """What each warp does with MANY pieces, and with the most of those that the kernel treats apart, if it is right
     for them and for these others; else the finding of the first of these. `cause` may raise a better one."""
     demand_kernel(kernel)
@@ -105,7 +116,8 @@ def _demand_right(
 
 
 def _ring(kernel: Any) -> None:
-    for pieces, events in _demand_right(kernel, _Pieces(64, 64, lambda x: 2 * x), (9, 1, 2, 3, 4, 6)).items():
+    given = _Pieces(64, 64, lambda x: 2 * x)
+    for pieces, events in _demand_right(kernel, given, (9, 1, 2, 3, 4, 6), _plain_loads).items():
         right = "the numbers are right, but" + f" with {pieces} pieces" * (pieces != MANY)
         all_events = [event for mine in events for event in mine]
         barriers = any(isinstance(event, Barrier) for event in all_events)
@@ -116,6 +128,12 @@ def _ring(kernel: Any) -> None:
         ahead = min(_on_their_way(mine, Store, pieces, last=3) for mine in events)
         text = f"{right} {ahead} later pieces are on their way when one is used."
         demand(ahead >= 2, text, "few-on-their-way")
+
+
+def _plain_loads(report: Report) -> None:
+    """The finding, where a plain load brings a piece."""
+    if any(isinstance(event, Load) for mine in report.events for event in mine):
+        raise CheckFailed(f"{report}\nA plain load brings a piece.", causes=("not-by-copies",))
 
 
 def _turned(x: np.ndarray) -> np.ndarray:

@@ -169,7 +169,10 @@ def _handed_over(kernel: Any) -> Report:
             cause, text = why
             raise CheckFailed(f"{error}\n{text}", causes=(cause,)) from None
         raise
-    demand_from_tile([mine for mine in report.events if any(map(_math, mine))], "slots")
+    consumers = [mine for mine in report.events if any(map(_math, mine))]
+    demand_from_tile(consumers, "slots")
+    text = "the product is right, but one warp multiplies where two should."
+    demand(len(consumers) > 1, text, "one-consumer")
     if both := _where_both_wait(report):
         raise CheckFailed(
             f"the product is right, but at barrier {both[0]} both sides wait for each other.",
@@ -261,10 +264,11 @@ def _k_tiles_ahead(events: list[list[Event]], k_tiles: int, launch: Launch) -> i
     return min((each for k_tile, each in most.items() if k_tile < k_tiles - 1), default=0)
 
 
-def _says_empty_at_once(events: list[Event]) -> bool:
-    """Whether a consumer arrives at a barrier between its first wait for another one and its math."""
+def _says_empty_too_early(events: list[Event]) -> bool:
+    """Whether a consumer that has waited arrives at a barrier, and multiplies before it waits again."""
     steps = [type(event) for event in events if isinstance(event, Barrier | Arrive) or _math(event)]
-    return Barrier in steps and steps[steps.index(Barrier) + 1 :][:1] == [Arrive]
+    waited = steps[steps.index(Barrier) :] if Barrier in steps else []
+    return any(pair == (Arrive, Work) for pair in pairwise(waited))
 
 
 def _math(event: Event) -> float:
@@ -310,8 +314,8 @@ def _wrong_hand_over(report: Report, hazards: list) -> tuple[str, str] | None:
         return "no-wait-for-full", "The consumers never wait."
     if not _waits(producers):
         return "no-wait-for-empty", "The producer never waits."
-    if any(map(_says_empty_at_once, consumers)):
-        return "empty-too-early", "The consumers say empty before their math."
+    if any(map(_says_empty_too_early, consumers)):
+        return "empty-too-early", "The consumers say empty before they have done their math."
     if len({event.id for event in met}) < 3:
         return "shared-barrier", "Slots share a named barrier."
     if _other_slot(producers, consumers):

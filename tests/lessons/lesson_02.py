@@ -325,6 +325,20 @@ WRONG_ANSWERS = {
         ("each side counts itself", [
             (SAY_FULL, SAY_FULL.replace("THREADS", "32")), (WAIT_FOR_FULL, WAIT_FOR_FULL.replace("THREADS", "64"))],
          "all in all"),
+        ("one EMPTY for both slots", [("EMPTY + slot", "EMPTY")], "before a slow producer has come once"),
+        ("one EMPTY for both slots, said in every turn", [
+            (SAY_EMPTY, "        named_arrive<THREADS>(EMPTY + slot);\n"), ("EMPTY + slot", "EMPTY")],
+         "before a slow producer has come once"),
+        ("empty said in mid-math", [
+            (SAY_EMPTY, ""), ("multiply_add(acc, a, b);", "multiply_add(acc, a, b);\n"
+             "            if (k == 4 && k_tile + SLOTS < K / TK) named_arrive<THREADS>(EMPTY + slot);")], "all of it"),
+        ("one consumer does all", [
+            ("<THREADS>(", "<64>("), ("if (warp == 0) return;", "if (warp != 1) return;"),
+            ("float acc[8][8] = {};", "float acc[8][8] = {}, right[8][8] = {};"),
+            ("multiply_add(acc, a, b);", "multiply_add(acc, a, b); load_fragments(a, b, As[slot][k], Bs[slot][k], "
+             "m, n + 32); multiply_add(right, a, b);"),
+            ("M, acc);\n", "M, acc);\n    store_tile(C + blockIdx.x * TM + m + (blockIdx.y * TN + n + 32) * M, M, "
+             "right);\n")], "64 x 32 results each"),
         ("one pair for all slots", [("FULL + slot", "FULL"), ("EMPTY + slot", "EMPTY")], "FULL + slot and EMPTY"),
         ("full and empty are one", [("EMPTY + slot", "FULL + slot")], "FULL + slot and EMPTY + slot"),
         ("the barrier of the other slot", [("sync<THREADS>(EMPTY + slot)", "sync<THREADS>(EMPTY + 1 - slot)")],

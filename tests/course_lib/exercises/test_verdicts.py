@@ -154,6 +154,14 @@ def test_the_third_answer_that_is_not_right_gets_a_smaller_step():
     assert said[2].startswith(said[0]) and hints.smaller_steps("05.4")[""] in said[2]
 
 
+def test_an_answer_that_has_passed_the_smaller_steps_gets_none(monkeypatch):
+    monkeypatch.setitem(verdicts._not_yet, "02.1", verdicts.STEP_AT)
+    not_yet = ExerciseVerdict("02.1", False, "not yet")
+    assert "A smaller step" in verdicts._with_a_smaller_step(not_yet, ["read-after-write"]).text
+    for word in "many-barriers", "many-k-tiles":
+        assert verdicts._with_a_smaller_step(not_yet, [word]) == not_yet
+
+
 def test_the_smaller_step_is_that_of_the_first_edge_that_is_not_right():
     steps = hints.smaller_steps("06.1")
     assert hints.fitting(steps, ["any-n-read", "any-n"]) == steps["any-n"]
