@@ -148,28 +148,39 @@ PIECES, ROWS = (8, 1, 2, 3, MANY), 3
 """Of a row, and blocks, in the launches that are tried."""
 LONGEST = 4096
 """Floats of a piece: of longer ones two buffers have no room."""
+FURTHEST = 260
+"""Pieces of a row that are tried at a constant."""
 
 
-def _row_sums(answer: Any) -> None:
-    """Sums of squares whose next piece is on its way while one is added, whatever the sizes."""
+def _row_sums(answer: Any) -> str | None:
+    """Sums of squares whose next piece is on its way while one is added, whatever the sizes. A needless barrier is
+    told."""
     kernel, threads, piece = kernel_and_numbers(answer, "the threads of a block", "the floats of a piece")
     whole = threads % 32 == 0 and 64 <= threads <= 1024
     demand(whole, f"a block of {threads} threads: take whole warps, from 2 to 32 of them.", "other-threads")
     some = threads <= piece <= LONGEST
     text = f"a piece of {piece} floats: take {threads} to {LONGEST:,}, one for each thread and more."
     demand(some, text, "other-piece")
+    events = _row_sums_right(kernel, threads, piece)
+    check = partial(_row_sums_right, threads=threads, piece=piece)
+    return needless_barrier(kernel, events, MANY + 1, check)
+
+
+def _row_sums_right(kernel: Any, threads: int, piece: int) -> Warps:
+    """What the warps of the first block do with MANY pieces, if the kernel is right."""
     reports = [_sums(kernel, ROWS, threads, pieces * piece, piece) for pieces in PIECES]
     for pieces, report in zip(PIECES, reports):
         _demand_next_piece(report.events, pieces, piece)
     apart = Untried(kernel, threads)
-    for pieces in apart.k_tiles(piece, PIECES, COLUMNS):
-        _sums_beyond(kernel, ROWS, threads, pieces * piece)
+    for pieces in apart.k_tiles(piece, PIECES, COLUMNS, most=FURTHEST):
+        _sums_beyond(kernel, 1, threads, pieces * piece)
     for rows in apart.blocks({"%ctaid.x": 1.0}, ROWS):
         _sums_beyond(kernel, rows, threads, piece)
     waited = touched_before_math(kernel, on_every_way=True)
     demand(
         not waited, "the sums are right, but what a plain load brings is used before any math.", "plain-load"
     )
+    return reports[-1].events
 
 
 def _sums_beyond(kernel: Any, rows: int, threads: int, columns: int) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from math import inf, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -206,10 +206,12 @@ MULTIPLY = "auto multiply = [&](int k) {"
 LOAD_MARK = " if (threadIdx.x % 32 <= k + 16 * buffer) *(const volatile float*)A;"
 MULTIPLY_MARK = " if (threadIdx.x % 32 <= k) ((volatile float*)C)[threadIdx.x % 32] = 0;"
 K_BLOCKS = 16  # of a k-tile
+LAST_OF_EIGHT = 7
+"""The last k-block of the lesson's own k-tiles, which the prediction asks for."""
 
 
 def _calls(kernel: Any, k_tiles: int) -> list[tuple[str, int]]:
-    """The calls of the first warp, in order: ("load", k + 16 * buffer) and ("multiply", k)."""
+    """The calls of the first warp, in order: ("load", k + 16 * buffer), ("multiply", k) and ("barrier", 0)."""
     source = kernel.code
     if LOAD not in source or MULTIPLY not in source:
         fail("load and multiply are not as they were given.", "lambdas-changed")
@@ -219,32 +221,52 @@ def _calls(kernel: Any, k_tiles: int) -> list[tuple[str, int]]:
     for event in _simulated(watched, k_tiles).events[0]:
         if isinstance(event, Load):
             found.append(("load", round(event.bytes / 4) - 1))
+        elif isinstance(event, Barrier):
+            found.append(("barrier", 0))
         elif isinstance(event, Store) and sum(name == "multiply" for name, _ in found) < K_BLOCKS * k_tiles:
             found.append(("multiply", round(event.bytes / 4) - 1))
     return found
 
 
-def _fragments(kernel: Any, k_tiles: int) -> tuple[bool, list[int]]:
-    """Whether some k-block 0 takes its fragments out of the buffer of the k-tile before; and the k-blocks, counted
-    through all k-tiles, whose fragments are loaded only when the k-block before is multiplied."""
+class _Fragments(NamedTuple):
+    """How a kernel of 03.4 goes through its k-blocks; `late` ones are counted through all k-tiles."""
+
+    old: bool
+    """Whether some k-block 0 takes its fragments out of the buffer of the k-tile before."""
+    late: list[int]
+    """k-blocks whose fragments are loaded only when the k-block before is multiplied."""
+    ahead: bool
+    """Whether any load brings the k-block after the one that is multiplied next."""
+    met: set[int]
+    """k-blocks before whose math a barrier stands, the prologue's left out."""
+
+
+def _fragments(kernel: Any, k_tiles: int) -> _Fragments:
     # set of fragments -> the buffer of its load, multiplications before it
     last: dict[int, tuple[int, int]] = {}
-    old, late, done = False, [], 0
+    old, late, ahead, met, done = False, [], False, set(), 0
     for name, value in _calls(kernel, k_tiles):
         if name == "load":
             last[value % 2] = value // K_BLOCKS, done
+            ahead = ahead or value % K_BLOCKS == (done + 1) % K_BLOCKS
+        elif name == "barrier":
+            met |= {done % K_BLOCKS} if done else set()
         else:
             buffer, before = last.get(value % 2, (0, 0))
             old = old or (done % K_BLOCKS == 0 and buffer != done // K_BLOCKS % 2)
             late += [done] if done and before >= done else []
             done += 1
-    return old, late
+    return _Fragments(old, late, ahead, met)
 
 
 def _fragments_ahead(answer: Any) -> str | None:
     """As before, and each k-block's fragments are loaded before the math of the k-block before it."""
     kernel, verdict = _loaded_ahead(answer)
-    return needless_barrier(kernel, verdict.events, MOST + 1, _loaded_ahead)
+    if told := needless_barrier(kernel, verdict.events, MOST + 1, _loaded_ahead):
+        return told
+    met = sorted(_fragments(kernel, 4).met)
+    where = " and ".join(map(str, met))
+    return f"But all meet before k-blocks {where}; once in a k-tile is enough." if len(met) > 1 else None
 
 
 def _loaded_ahead(answer: Any) -> tuple[Any, Verdict]:
@@ -254,13 +276,13 @@ def _loaded_ahead(answer: Any) -> tuple[Any, Verdict]:
     except CheckFailed as error:
         if hasattr(kernel, "code") and "= [&]" in kernel.code and not _unfinished(error):
             try:
-                old, _ = _fragments(kernel, 4)
+                found = _fragments(kernel, 4)
             except CheckFailed:
                 raise error from None
-            if old:
-                raise CheckFailed(str(error), causes=("old-buffer",)) from None
+            if cause := _why_not_ahead(found):
+                raise CheckFailed(str(error), causes=(cause,)) from None
         raise
-    _, late = _fragments(kernel, 4)
+    late = _fragments(kernel, 4).late
     demand(
         not late,
         f"the product is right, but the fragments of {len(late)} of {4 * K_BLOCKS - 1} k-blocks are loaded only when "
@@ -269,6 +291,15 @@ def _loaded_ahead(answer: Any) -> tuple[Any, Verdict]:
     )
     for_every_count(kernel, verdict, SMALL, partial(demand_overlap, launch=SMALL, part=0.5))
     return kernel, verdict
+
+
+def _why_not_ahead(found: _Fragments) -> str | None:
+    """In a word that the hints know."""
+    if found.old:
+        return "old-buffer"
+    if not found.ahead:
+        return "no-fragments-ahead"
+    return "last-of-eight" if found.met == {LAST_OF_EIGHT} else None
 
 
 def _unfinished(error: CheckFailed) -> bool:

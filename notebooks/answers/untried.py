@@ -96,12 +96,14 @@ class Untried:
             for register in {*step.made, *step.read}:
                 self.touching.setdefault(register, []).append(step)
 
-    def k_tiles(self, tile_k: int, tried: Collection[int], size: int = K, ahead: int = 1) -> list[int]:
-        """Numbers of k-tiles, up to MOST or MOST_K_TILES, at a constant that K or a loop's counter is compared with,
-        and not `tried`: above all of these, or one that is asked for by itself. `ahead`: how many turns before its use
-        one is copied."""
+    def k_tiles(
+        self, tile_k: int, tried: Collection[int], size: int = K, ahead: int = 1, most: int = 0
+    ) -> list[int]:
+        """Numbers of k-tiles, up to `most` (0: to MOST or MOST_K_TILES), at a constant that K or a loop's counter is
+        compared with, and not `tried`: above all of these, or one that is asked for by itself. `ahead`: how many turns
+        before its use one is copied."""
         # a counter may be compared before it counts the turn that begins
-        most = max(MOST, min(MOST_K_TILES, MOST_COLUMNS // tile_k))
+        most = most or max(MOST, min(MOST_K_TILES, MOST_COLUMNS // tile_k))
         return self._apart({size: 1 / tile_k}, tried, 2 + ahead, most, further=FURTHER)
 
     def blocks(self, starts: Starts, tried: int, most: int = MOST) -> list[int]:

@@ -41,6 +41,13 @@ REMARKED = {
             "in line 32 can go",
         )
     ],
+    "03.15": [
+        (
+            "three barriers",
+            [(NEXT, "        __syncthreads();\n" + NEXT + "        __syncthreads();\n")],
+            "can go",
+        )
+    ],
 }
 RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())
 SOLVED = {"03.11": solved_numbers, "03.14": solved_numbers, "03.15": solved_numbers}

@@ -129,6 +129,9 @@ REMARKED = {
             CAN_GO,
         )
     ],
-    "03.4": [("a barrier in each k-block", [(BLOCKS, BLOCKS + "            __syncthreads();\n")], "can go")],
+    "03.4": [
+        ("a barrier in each k-block", [(BLOCKS, BLOCKS + "            __syncthreads();\n")], "can go"),
+        ("two waits and barriers", [("k == TK - 1) {", "k >= TK - 2) {")], "once in a k-tile is enough"),
+    ],
 }
 RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())
