@@ -32,7 +32,7 @@ CODE, SMALL, WORDS, HEADING = 6.4, 6.8, 7.4, 9.0  # points
 LEFT_LETTERS, RIGHT_LETTERS = 73, 62  # of a line of code
 LINE = 1.32 / 72  # inches from one line to the next, for each point of its letters
 CELL = 0.155, 0.13  # inches
-TITLE = "Quick-reference card: pipeline, ring, launch, fragments, ldmatrix, swizzle, Hopper's ring, targets."
+TITLE = "Quick-reference card: pipeline, ring, launch, fragments, ldmatrix, swizzle, Hopper's ring, attention, targets."
 SHADES = ("#ffffff", "#d9d9d9", "#bfbfbf", "#ededed")
 """Of the registers of a fragment: greys, which a printer keeps apart."""
 
@@ -100,6 +100,13 @@ def hopper() -> tuple[str, str]:
     producer = cut(roles, "int slot = k_tile % SLOTS", "load_rows(TN") + "\n}"
     consumer = cut(roles, "mbarrier_wait(&s.full", "mbarrier_arrive(&s.empty")
     return fitting(producer, LEFT_LETTERS), fitting(consumer, RIGHT_LETTERS)
+
+
+def ahead() -> str:
+    """A turn of attention, of lesson 10, without the waits for slots."""
+    kernel = sources.kernel_source("10_attention", "ahead")
+    turn = cut(kernel, "start_scores(scores, s.Q[mine], s.K[slot])", "pack(weights, scores);")
+    return fitting("\n".join(line for line in turn.splitlines() if "mbarrier" not in line), LEFT_LETTERS)
 
 
 def turns(stages: int, count: int = 4) -> list[tuple[int, int, int, int, int]]:
@@ -224,7 +231,7 @@ def card() -> Figure:
     """The page."""
     figure = Figure(figsize=A4, facecolor="white")
     Column(figure, LEFT, 0.24).text("Hiding latency on one page", 15, weight="bold")
-    what = f"C = A @ B.T, halves in, float32 sums, on an {H100.name}. Lessons 03 to 07."
+    what = f"C = A @ B.T, halves in, float32 sums, on an {H100.name}. Lessons 03 to 07, and 10."
     Column(figure, LEFT, 0.53).text(what)
     left, right = Column(figure, LEFT, 0.79, LEFT_WIDTH), Column(figure, RIGHT, 0.79, RIGHT_WIDTH)
     _loops(left)
@@ -240,7 +247,7 @@ def _loops(page: Column) -> None:
     page.heading("Pipeline: a ring of STAGES slots (lesson 05)")
     page.code(pipeline(), gap=0.02)
     page.text("Every turn commits a group, also an empty one: the wait counts groups.", SMALL, -0.02)
-    page.text("One barrier is enough: k-tile t is complete, and the slot of t - 1 is free.", SMALL, 0.08)
+    page.text("One barrier is enough: k-tile t is complete, and the slot of t - 1 is free.", SMALL, 0.05)
     page.heading("The ring: which slot, which wait")
     header = ("turn t", "math in slot", "copy starts: k-tile → slot", "wait_group<n>")
     rows = [(t, s, f"{k} → {slot}", n) for t, s, k, slot, n in turns(3)]
@@ -249,11 +256,16 @@ def _loops(page: Column) -> None:
     slots = [(s, turns(s)[0][-1], _k_tiles(s - 1), _k_tiles(s - 2)) for s in (2, 3, 4)]
     page.table((0, 0.4, 0.7, 2.15), header, *slots, gap=0.1)
     page.heading("Double buffer (lesson 03)")
-    page.code(double_buffer(), gap=0.08)
+    page.code(double_buffer(), gap=0.05)
     page.heading("Launch, any M and N (lesson 06, Python)")
     page.code(computed_launch(), gap=0.02)
     page.text(f"tile: of a block, warp: of a warp. Above {SHARED_BY_DEFAULT:,} bytes first", SMALL, -0.02)
-    page.text(f"kernel.max_dynamic_shared_size_bytes = shared_mem (at most {H100.shared_block:,}).", SMALL)
+    page.text(
+        f"kernel.max_dynamic_shared_size_bytes = shared_mem (at most {H100.shared_block:,}).", SMALL, 0.05
+    )
+    page.heading("Attention, one product ahead (lesson 10)")
+    page.beside(3.02).text("A larger maximum:\nsum and O times\n2^(old - new).", SMALL)
+    page.code(ahead())
 
 
 def _layouts(page: Column) -> None:

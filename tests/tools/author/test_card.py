@@ -42,6 +42,7 @@ def test_it_has_what_it_promises(page):
         "ldmatrix.x4",
         "mbarrier_expect(&s.full[slot], sizeof(Slot));",
         "mbarrier_arrive(",
+        "wgmma_wait<1>();  // scores are there, values not yet softmax(scores, most, sum, factor, scale);",
         "no register spilling",
         "FLOP in a cycle: 2730 of mma.sync, 4096 of wgmma, 256 of float32",
         "26 from L2, if all SMs load",  # as lessons 05 and 07 say: 6.84 TB/s
