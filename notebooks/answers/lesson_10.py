@@ -69,7 +69,7 @@ def _demand_right(result: np.ndarray, scores: np.ndarray, V: np.ndarray, when: s
     fail(f"{when}{wrong}", "wrong-numbers")
 
 
-def _ahead(answer: Any) -> None:
+def demand_ahead(answer: Any) -> None:
     """A right attention, with a product at work while the softmax is."""
     demand_kernel(answer)
     job = Job(answer, Attention(1, 128, 128), LAUNCH)
@@ -93,4 +93,4 @@ def _mistaken(answer: Any) -> None:
     )
 
 
-EXERCISES = {"10.1": _rows, "10.2": _ahead, "10.3": _mistaken}
+EXERCISES = {"10.1": _rows, "10.2": demand_ahead, "10.3": _mistaken}

@@ -10,21 +10,28 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.check import mistakes, pairing, verdict
+from course_lib.check import attention_mistakes, mistakes, pairing, verdict
 from course_lib.check.verdict import CheckFailed
 from course_lib.exercises import hints, verdicts
 from course_lib.notebooks import answers
-from course_lib.notebooks.answers import bank_07, common, lesson_03, lesson_07_ring, lesson_09_program
+from course_lib.notebooks.answers import (
+    bank_07,
+    common,
+    lesson_03,
+    lesson_07_ring,
+    lesson_09_program,
+    lesson_10,
+)
 from ptxsim.races.hazards import WORDS, Hazard, Meeting
 from tests.course_lib.exercises.reached import FOLDER, reached
 
 checklist = import_module("course_lib.instruments.checklist")
 ROOMS = [
     import_module(f"{answers.__name__}.{path.stem}")
-    for path in sorted(Path(answers.__file__).parent.glob("*_0*.py"))
+    for path in sorted(Path(answers.__file__).parent.glob("*_[0-9]*.py"))
 ]
-CHECKS = (verdict, verdicts, mistakes, pairing, checklist)
-SHARED = (common, bank_07, lesson_03, lesson_07_ring, lesson_09_program, *CHECKS)
+CHECKS = (verdict, verdicts, mistakes, attention_mistakes, pairing, checklist)
+SHARED = (common, bank_07, lesson_03, lesson_07_ring, lesson_09_program, lesson_10, *CHECKS)
 
 
 @cache

@@ -1,0 +1,41 @@
+"""What the further exercises of lesson 10 say beside their checks."""
+
+import re
+
+from course_lib.check.attention import Attention
+from course_lib.check.job import Job
+from course_lib.check.verdict import ONE_BLOCK, check
+from course_lib.lessons import sources
+from course_lib.notebooks.answers import bank_10, lesson_10
+from tests.lessons import kernel, replaced, solved_function
+from tests.lessons.reading import cells_of, text_of
+
+SOLUTIONS = {
+    cell["id"]: text_of(cell) for cell in cells_of(sources.NOTEBOOKS / "exercises" / "10_attention.ipynb")
+}
+
+
+def test_in_turns_results_may_go_out_through_the_slots_of_the_keys():
+    """10.14: where both run ahead that is a race."""
+    source = replaced(sources.kernel_source("10_attention", "turns"), "s.Q[mine], o, 3", "s.K[mine], o, 3")
+    job = Job(kernel(source, "turns"), Attention(1, 128, 128), lesson_10.LAUNCH)
+    assert check(job, 0, lesson_10.MOST_STEPS, ONE_BLOCK, lesson_10.HEADS_OF_TILES)
+
+
+def test_the_table_of_keys_is_what_the_solution_gives():
+    solution = SOLUTIONS["bank-10-keys-solution"]
+    rows = re.findall(r"^\| (\d+) \| (\d+) \| (\d+) \|$", solution, re.MULTILINE)
+    counted = solved_function("most_keys")
+    assert [tuple(map(int, row)) for row in rows] == [
+        (head, *counted(None, solution)(head, 2, 2, 200, True)) for head in (64, 128, 256)
+    ]
+
+
+def test_block_0_with_47_keys_before_reads_five_tiles_and_tests_two():
+    assert bank_10._text(32, 47).tiles() == [(5, 3)]
+    assert (
+        "three whole tiles; its last one sees 79, and they lie in five. Two are"
+        in SOLUTIONS["bank-10-causal-solution"]
+    )
+    of_many = [tiles - whole for past in range(64) for tiles, whole in bank_10._text(64, past).tiles()]
+    assert {*of_many} == {2, 3}  # "a block tests two or three tiles"
