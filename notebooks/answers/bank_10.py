@@ -65,18 +65,19 @@ class _Parts(NamedTuple):
 
 def _left(parts: int) -> _Parts:
     """Row 0 sees no key in the last part, row 1 none in the first, row 2 none in any, row 3 keys in the last part only;
-    the scores of rows 4 and 5 grow and fall from part to part by hundreds."""
+    the scores of rows 4 and 5 grow and fall from part to part by hundreds, those of row 5 from far below 0."""
     random = np.random.default_rng(parts)
     most = random.integers(-3, 4, (parts, ROWS)).astype(np.float32)
     most[:, 4] += 400 * np.arange(parts)
-    most[:, 5] -= 400 * np.arange(parts)
+    most[:, 5] -= 300 + 400 * np.arange(parts)
     most[:, 2] = most[:-1, 3] = NO_KEY
     if parts > 1:
         most[-1, 0] = most[0, 1] = NO_KEY
     total = random.integers(1, 40, (parts, ROWS)).astype(np.float32)
     O = random.integers(-99, 100, (parts, ROWS, HEAD)).astype(np.float32)  # noqa: E741
     empty = most == NO_KEY
-    total[empty], O[empty] = 0, np.nan
+    total[empty] = 0
+    O[empty] = np.where(np.arange(HEAD) % 2, np.nan, np.inf)
     return _Parts(O, most, total)
 
 
@@ -84,7 +85,8 @@ def _merged(
     left: _Parts, of_o: bool = True, of_sum: bool = True, divide: bool = True, divided: bool = False
 ) -> np.ndarray:
     """(rows, columns). `of_o`, `of_sum`: with the parts' factors; `divided`: as if each O had been divided."""
-    O, most, total = np.nan_to_num(left.O.astype(float)), left.most.astype(float), left.sum.astype(float)  # noqa: E741
+    O = np.where(left.empty[:, :, None], 0, left.O.astype(float))  # noqa: E741
+    most, total = left.most.astype(float), left.sum.astype(float)
     largest = np.where(left.empty.all(axis=0), 0, most.max(axis=0))
     factor = np.exp2(most - largest)
     there = ~left.empty * 1.0
@@ -95,7 +97,7 @@ def _merged(
 
 
 def _mean_of_parts(left: _Parts) -> np.ndarray:
-    parts = np.nan_to_num(left.O.astype(float)) / np.maximum(left.sum, 1)[:, :, None]
+    parts = np.where(left.empty[:, :, None], 0, left.O.astype(float)) / np.maximum(left.sum, 1)[:, :, None]
     return parts.sum(axis=0) / np.maximum((~left.empty).sum(axis=0), 1)[:, None]
 
 
@@ -178,6 +180,8 @@ def _demand_own_row(report: Report, when: str) -> None:
 TILE, QUERIES = 16, 32
 TEXTS = ((64, 10), (32, 47), (64, 0), (96, 15), (64, 100))
 """(queries, keys before the first one)."""
+LOW = 47
+"""So many keys before, and all scores are far below 0."""
 OF_PAST = 5
 """Of a kernel's parameters (S, v, O, done, queries, past)."""
 HIDDEN = -1e30
@@ -210,7 +214,7 @@ def _text(queries: int, past: int) -> _Text:
     keys = -(-(past + queries) // TILE) * TILE
     S = random.normal(0, 2, (keys, queries))
     key, last = np.arange(keys)[:, None], past + np.arange(queries)
-    S += 6 * (key > last) + 4 * (key == last) + 3 * (key == 0)
+    S += 6 * (key > last) + 4 * (key == last) + 3 * (key == 0) - 200 * (past == LOW)
     return _Text(S.astype(np.float32), random.normal(0, 3, keys).astype(np.float32), past)
 
 
@@ -240,6 +244,8 @@ def _causal_wrong(text: _Text, done: np.ndarray) -> Iterator[tuple[str, str, np.
         ("key-of-tile", "keys are counted from the tile's first one", key % TILE <= own),
     ):
         yield cause, words, _causal_of(text, read & (seen | ~tested))
+    if text.past == LOW:  # there a score of -100 does the same
+        return
     zero = np.where(tested, 0, HIDDEN)
     yield (
         "score-0",
@@ -274,7 +280,9 @@ def _demand_causal(kernel: Any, queries: int, past: int) -> None:
             if _near(result, mistaken):
                 fail(f"{when}{words}.", cause)
         query = np.flatnonzero(~np.isclose(result, expected, rtol=NEAR, atol=NEAR))[0]
-        fail(f"{when}query {query} has another result, and there is no hazard.", "wrong-numbers")
+        low = ("low-scores",) if past == LOW else ()
+        of = ", whose scores are far below 0," if low else ""
+        fail(f"{when}query {query}{of} has another result, and there is no hazard.", *low, "wrong-numbers")
     _demand_no_work_for_nothing(done, right, when)
 
 
@@ -308,7 +316,11 @@ def _demand_no_work_for_nothing(done: np.ndarray, right: list[tuple[int, int]], 
                 f"{right_but} reads {_tiles(tiles)}, and nobody sees a key behind the first {all_tiles}.",
                 "many-tiles",
             )
-        demand(tiles == all_tiles, f"{right_but} says {_tiles(tiles)}, and reads {all_tiles}.", "few-tiles")
+        demand(
+            tiles == all_tiles,
+            f"{right_but} says {_tiles(tiles)}, and its last query sees keys of {all_tiles}.",
+            "few-tiles",
+        )
         if whole < all_whole:
             fail(
                 f"{right_but} tests tile {max(whole, 0)}, of which all its queries see all keys.",
