@@ -144,14 +144,17 @@ def way_out():
     figure = style.new_figure(3.2)
     ax = style.axes(figure)
     alone, threads, engine = 0, 1, 2
-    colours = {"wait": style.ORANGE, "out": style.PURPLE, "math": style.GREEN}
-    hatches = {"wait": "xx", "write": "///"}
+    looks = {
+        "wait": (style.ORANGE, "xx"),
+        "out": (style.PURPLE, ""),
+        "write": (style.PURPLE, "///"),
+        "math": (style.GREEN, ""),
+    }
 
     def bar(row, begin, end, text, kind):
-        ground = colours.get(kind, style.PURPLE)
-        look = {"facecolor": ground, "hatch": hatches.get(kind, ""), "linewidth": 0.5}
-        style.box(ax, begin, row + 0.12, end - begin, 0.76, **look)
-        style.label(ax, (begin + end) / 2, row + 0.5, text, 7, ground=style.FACE if look["hatch"] else ground)
+        colour, hatch = looks[kind]
+        style.box(ax, begin, row + 0.12, end - begin, 0.76, facecolor=colour, hatch=hatch, linewidth=0.5)
+        style.label(ax, (begin + end) / 2, row + 0.5, text, 7, ground=style.FACE if hatch else colour)
 
     for half, begin in enumerate((0.0, 10.5)):
         bar(alone, begin, begin + 3.2, "wait_stores_\nread()", "wait")
