@@ -109,10 +109,7 @@ OTHER_BUFFER = "    write = 1 - write;                                // the loo
 COPY_B = "        copy_tile<THREADS>(Bs[write], B + k_tile * TK * N, N);\n"
 
 COMPLETE = "            if (k == TK - 1) { wait_all(); __syncthreads(); }\n"
-LOAD_NEXT = (
-    "            load((k + 1) % TK, (k < TK - 1 ? k_tile : next) % 2);"
-    "                         // which k-block, out of which buffer?\n"
-)
+LOAD_NEXT = "            load((k + 1) % TK, (k < TK - 1 ? k_tile : next) % 2);\n"
 ISSUE_EARLY = "            if (k == 0 && k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);\n"
 BLOCKS = COMPLETE + LOAD_NEXT + ISSUE_EARLY + "            multiply(k);\n"
 
