@@ -10,11 +10,13 @@ MOST = 2e-3
 """Relative error: results are rounded to float16."""
 
 
-def attention(Q: Array, K: Array, V: Array, scale: float) -> Callable[[], None]:
+def attention(Q: Array, K: Array, V: Array, scale: float, causal: bool) -> Callable[[], None]:
     """A function that lets cuDNN compute softmax(scale Q @ K.T) @ V of each head once: Q (heads, queries, 128), K and V
-    (heads, keys, 128), CuPy's, float16; 2 to the power of `scale` times a score is a weight.
+    (as many heads or fewer, keys, 128), CuPy's, float16; 2 to the power of `scale` times a score is a weight. `causal`:
+    query i sees keys 0 to i.
 
-    Its first result is compared with float64 for one head. Raises RuntimeError where PyTorch is missing or wrong.
+    Its first result is compared with float64 for one head. Raises RuntimeError where PyTorch is missing or wrong, and
+    for fewer queries than keys where it is causal: it counts them from the first on.
     """
     if not find_spec("torch"):
         raise RuntimeError("cuDNN is called through PyTorch, which is not installed here: pip install torch")
@@ -22,17 +24,24 @@ def attention(Q: Array, K: Array, V: Array, scale: float) -> Callable[[], None]:
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.nn.functional import scaled_dot_product_attention
 
+    if causal and Q.shape[1] != K.shape[1]:
+        raise RuntimeError("a causal attention is compared with cuDNN where queries and keys are as many")
     q, k, v = (torch.from_dlpack(each)[None] for each in (Q, K, V))
     of_e = scale * math.log(2)  # PyTorch's weights are powers of e
 
     def solve() -> torch.Tensor:
         with sdpa_kernel(SDPBackend.CUDNN_ATTENTION), torch.no_grad():
-            return scaled_dot_product_attention(q, k, v, scale=of_e)
+            return scaled_dot_product_attention(
+                q, k, v, scale=of_e, is_causal=causal, enable_gqa=len(Q) > len(K)
+            )
 
     def call() -> None:
         solve()
 
-    first = torch.softmax(of_e * q[0, 0].double() @ k[0, 0].double().T, dim=1) @ v[0, 0].double()
+    scores = of_e * q[0, 0].double() @ k[0, 0].double().T
+    if causal:
+        scores = scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(1), -math.inf)
+    first = torch.softmax(scores, dim=1) @ v[0, 0].double()
     error = float((solve()[0, 0].double() - first).abs().max() / first.abs().max())
     if not error < MOST:
         raise RuntimeError(f"cuDNN's attention has a relative error of {error:.1e}, above {MOST:.0e}")

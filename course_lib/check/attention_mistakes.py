@@ -11,6 +11,8 @@ from cupy_or_sim.launch import Tile
 
 from .mistakes import Mistake
 
+UNSEEN = -1e6
+"""The exponent of a weight that is 0, as that of a key that a query does not see."""
 NEAR = 2.0**-9
 """By what part of the largest result a mistaken kernel's numbers may differ from those made here: they are rounded."""
 
@@ -20,41 +22,92 @@ def of_heads(matrix: Array, heads: int) -> Array:
     return matrix.reshape(heads, -1, matrix.shape[1])
 
 
-def attention(Q: Array, K: Array, V: Array, heads: int, scale: float) -> Array:
+@dataclass(frozen=True)
+class Form:
+    """Of attention: whose keys and values a head takes, and which of them a query sees. See `Attention`."""
+
+    heads: int
+    scale: float
+    causal: bool = False
+    group: int = 1
+
+    @property
+    def others(self) -> int:
+        """Heads of keys and of values."""
+        return self.heads // self.group
+
+    def sees(self, queries: int, keys: int) -> np.ndarray:
+        """Of each query of a head: how many of the keys, from the first on."""
+        return np.arange(keys - queries, keys) + 1 if self.causal else np.full(queries, keys)
+
+    def of_each_head(self, Q: Array, K: Array, V: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """Its Q, K and V in float64."""
+        keys, values = (of_heads(each, self.others) for each in (K, V))
+        for head, queries in enumerate(of_heads(Q, self.heads)):
+            yield tuple(
+                each.astype("float64")
+                for each in (queries, keys[head // self.group], values[head // self.group])
+            )
+
+    def scores(self, q: Array, k: Array, sees: np.ndarray | None = None) -> Array:
+        """Of a head's queries and keys, times scale; UNSEEN where a query does not see a key."""
+        library, shape = np if isinstance(q, np.ndarray) else device.cp, (len(q), len(k))
+        seen = library.asarray(self.sees(*shape) if sees is None else sees)
+        return library.where(library.arange(len(k)) < seen[:, None], self.scale * (q @ k.T), UNSEEN)
+
+
+def attention(Q: Array, K: Array, V: Array, form: Form) -> Array:
     """softmax of 2 to the power of (scale Q @ K.T), times V, in float64, of heads one behind the other."""
     parts = []
     library = np if isinstance(Q, np.ndarray) else device.cp
-    for q, k, v in zip(*(of_heads(each, heads) for each in (Q, K, V)), strict=True):
-        scores = scale * (q.astype("float64") @ k.astype("float64").T)
+    for q, k, v in form.of_each_head(Q, K, V):
+        scores = form.scores(q, k)
         below = scores - scores.max(axis=1, keepdims=True)
         # A GPU's exp2 of a whole number may be an ulp off, and O then be rounded the other way.
         whole = library.floor(below)
         weights = library.ldexp(library.exp2(below - whole), whole.astype("int32"))
-        parts.append(weights @ v.astype("float64") / weights.sum(axis=1, keepdims=True))
+        parts.append(weights @ v / weights.sum(axis=1, keepdims=True))
     return library.concatenate(parts)
 
 
-def guess(result: np.ndarray, inputs: tuple, heads: int, scale: float, tile: Tile) -> Mistake | None:
+def guess(result: np.ndarray, inputs: tuple, form: Form, tile: Tile) -> Mistake | None:
     """The mistake that makes the written part of a result; None when it is none of the known ones."""
     written = ~np.isnan(result)
-    for cause, words, mistaken in _mistakes(inputs, heads, scale, tile[2]) if written.any() else ():
+    for cause, words, mistaken in _mistakes(inputs, form, tile[2]) if written.any() else ():
         differs = abs(result[written].astype(float) - mistaken[written])
         if (differs <= NEAR * abs(mistaken[written]).max()).all():
             return Mistake(cause, f"\nWhat was written equals {words}.")
     return None
 
 
-def _mistakes(inputs: tuple, heads: int, scale: float, keys: int) -> Iterator[tuple[str, str, np.ndarray]]:
+def _mistakes(inputs: tuple, form: Form, keys: int) -> Iterator[tuple[str, str, np.ndarray]]:
     """What common mistakes make of O: a word for each, in words, and in numbers. `keys` of a tile."""
-    every = list(zip(*(of_heads(each.astype(float), heads) for each in inputs), strict=True))
-    right = np.concatenate([Online()(scale * (q @ k.T), v, keys) for q, k, v in every])
+    every = list(form.of_each_head(*inputs))
+    right = attention(*inputs, form)
     yield "rest-missing", "softmax(Q @ K.T) @ V: only the rest is missing", right
     for cause, words, solve in ONLINE:
-        made = [solve(scale * (q @ k.T), v, keys) for q, k, v in every]
+        made = [solve(form.scores(q, k), v, keys) for q, k, v in every]
         yield cause, f"softmax(Q @ K.T) @ V {words}", np.concatenate(made)
     _, k, v = every[0]
-    of_first = np.concatenate([Online()(scale * (q @ k.T), v, keys) for q, _, _ in every])
+    of_first = np.concatenate([Online()(form.scores(q, k), v, keys) for q, _, _ in every])
     yield "one-head", "what head 0's keys and values make of every head: look at blockIdx.y", of_first
+    if form.causal:
+        yield from _masked(every, form, keys)
+
+
+def _masked(every: list, form: Form, keys: int) -> Iterator[tuple[str, str, np.ndarray]]:
+    """What other masks make of O."""
+    q, k, _ = every[0]
+    right, first = form.sees(len(q), len(k)), np.arange(len(q)) + 1
+    masks = (
+        ("mask-one-more", "a key more than the query may see", right + 1),
+        ("mask-one-less", "a key less than the query may see: not its own", right - 1),
+        ("no-mask", "all keys: there is no mask", np.full(len(q), len(k))),
+        ("mask-from-the-first", "keys 0 to i for query i, where the last query sees all", first),
+    )
+    for cause, words, sees in masks:
+        made = [Online()(form.scores(q, k, sees), v, keys) for q, k, v in every]
+        yield cause, f"softmax(Q @ K.T) @ V over {words}", np.concatenate(made)
 
 
 @dataclass(frozen=True)
@@ -82,7 +135,8 @@ class Online:
         for tile in (tile for tile in tiles if tile != left_out):
             own = scores[:, tile].max(axis=1, keepdims=True)
             new = np.maximum(most, own) if self.running else own
-            factor, weights = np.exp2(most - new), np.exp2(scores[:, tile] - new)
+            with np.errstate(over="ignore"):  # without the running maximum
+                factor, weights = np.exp2(most - new), np.exp2(scores[:, tile] - new)
             total *= factor if self.rescale_sum else 1
             total += weights.sum(axis=1, keepdims=True) * (tile != not_summed)
             O *= factor ** (1 + self.twice) if self.rescale_o else 1  # noqa: E741

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from .attention import Attention
+from .attention import LAYOUT, Attention
 from .gemm import Gemm
 from .problem import Problem
 from .product import Product
@@ -14,6 +14,6 @@ KINDS: dict[str, type[Problem]] = {kind.__name__: kind for kind in (Product, Gem
 def of_record(entry: Mapping) -> Problem:
     """The problem of an entry in a file of measurements."""
     first, second, third = entry["shape"]
-    if entry["layout"] == Attention.layout:
-        return Attention(first, second, third)
+    if entry["layout"].startswith(LAYOUT):
+        return Attention(first, second, third, **entry.get("form", {}))
     return Gemm(first, second, third, entry["dtype"])

@@ -236,4 +236,4 @@ def _meetings(job: Job) -> Mistake | None:
 
 
 def _failed(job: Job) -> str:
-    return f"check failed with {job.gemm.size} (k-tiles: {job.gemm.K // job.launch.tile[2]}):"
+    return f"check failed with {job.gemm.size} (k-tiles: {-(-job.gemm.K // job.launch.tile[2])}):"

@@ -18,10 +18,12 @@ from .common import MOST_STEPS, demand, demand_kernel, demand_no_hazard, fail
 TILE, ROWS = 8, 48
 """Scores of a tile; rows: the last block has threads without one."""
 TILES = (3, 1, 2, 9)
-NEAR = 1e-4
-"""By what part of the largest result float32 may be off."""
+NEAR, NEAR_HALF = 1e-4, 0.02
+"""By what part of the largest result float32 may be off; by how much halves up to 8."""
+TOO_LARGE = 16
+"""2 to the power of it is no half."""
 LAUNCH = Launch((128, 128, 128), 384, 2 * 128 * (128 + 4 * 128) + 128)
-ONE_CONSUMER = Launch((64, 128, 128), 256, 2 * 128 * (64 + 4 * 128) + 128)
+THREE_CONSUMERS = Launch((192, 128, 128), 512, 2 * 128 * (192 + 4 * 128) + 128)
 HEADS_OF_TILES = ((1, 2), (2, 1))
 """More launches: tiles of queries, and heads."""
 
@@ -85,12 +87,33 @@ def demand_ahead(answer: Any) -> None:
             )
 
 
-def _mistaken(answer: Any) -> None:
-    """A right attention of one consumer."""
+def _seldom(answer: Any) -> None:
+    """A right attention of three consumers, which rescales O only where a weight would be too large."""
     demand_kernel(answer)
-    verdict.check(
-        Job(answer, Attention(1, 64, 128), ONE_CONSUMER), 0, MOST_STEPS, verdict.ONE_BLOCK, HEADS_OF_TILES
+    job = Job(answer, Attention(1, 192, 128), THREE_CONSUMERS)
+    verdict.check(job, 0, MOST_STEPS, verdict.ONE_BLOCK, HEADS_OF_TILES)
+    never, always = (_instructions_where_scores_grow(job, step) for step in (1, TOO_LARGE))
+    demand(
+        always - never > 12 * 64 * (verdict.MOST - 1) / 2,
+        "the numbers are right, and nothing is saved: where the largest score of a row grows by 1 from tile to tile, "
+        f"by {verdict.MOST - 1} in all, a block executes {never:,} instructions; where it grows by {TOO_LARGE}, "
+        f"{always:,}.",
+        "often",
     )
 
 
-EXERCISES = {"10.1": _rows, "10.2": demand_ahead, "10.3": _mistaken}
+def _instructions_where_scores_grow(job: Job, step: int) -> int:
+    """By `step` from tile to tile: what a block's warps execute. Raises what is wrong with the result."""
+    problem = Attention(1, 192, verdict.MOST * 128, 1.0)
+    Q, K, V = (np.zeros((rows, 128), np.float16) for rows in (192, problem.keys, problem.keys))
+    Q[:, 0], K[:, 0], V[:] = 1, np.arange(problem.keys) // 128 * step, np.arange(128) % 9
+    args, report = job.on(problem).simulated((Q, K, V), MOST_STEPS)
+    if wrong := where_wrong(args[3], problem.expected(Q, K, V), NEAR_HALF, "O"):
+        fail(
+            f"where the largest score of a row is {step} larger in each tile than in the one before: {wrong}",
+            "grown",
+        )
+    return report.counters.total.instructions
+
+
+EXERCISES = {"10.1": _rows, "10.2": demand_ahead, "10.3": _seldom}

@@ -53,7 +53,7 @@ def _attention(problem: Attention, inputs: tuple, seen: Seen) -> np.ndarray:
     sees = seen(query, key) & (key // ROWS <= query // ROWS)
     rows = []
     for q, k, v in zip(*(of_heads(each.astype(float), problem.heads) for each in inputs), strict=True):
-        scores = np.where(sees, problem.scale * (q @ k.T), -np.inf)
+        scores = np.where(sees, problem.form.scale * (q @ k.T), -np.inf)
         with np.errstate(invalid="ignore"):
             weights = np.exp2(scores - scores.max(axis=1, keepdims=True))
             rows.append(weights @ v / weights.sum(axis=1, keepdims=True))

@@ -18,14 +18,14 @@ class TensorShares:
     """Of each kernel of some results: the share, the speed, the clock and the power while it runs on and on."""
 
     results: Results
-    cublas: bool = False
+    peer: bool = False
 
     def share(self, label: str) -> float | None:
         """Of the kernel with this label, 0 to 1; None where there is no record."""
         return share_of({row.label: row for row in self.results.rows}[label])
 
     def __repr__(self) -> str:
-        known = [row for row in self.results.rows if share_of(row) and (self.cublas or not row.is_peer)]
+        known = [row for row in self.results.rows if share_of(row) and (self.peer or not row.is_peer)]
         if not known:
             return f"{self.results.title}: registers, clock and power need a GPU, and there is no record"
         wide = max(len(row.label) for row in known)
@@ -60,6 +60,6 @@ def _free_clock(row: Row) -> int:
     return gpu.clock_mhz if gpu else 0
 
 
-def tensor_shares(results: Results, cublas: bool = False) -> TensorShares:
-    """The table of shares for what `benchmark` returned, with or without cuBLAS: `tensor_shares(results)`."""
-    return TensorShares(results, cublas)
+def tensor_shares(results: Results, peer: bool = False) -> TensorShares:
+    """The table of shares for what `benchmark` returned, with or without its peer: `tensor_shares(results)`."""
+    return TensorShares(results, peer)

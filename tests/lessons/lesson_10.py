@@ -1,10 +1,15 @@
 """Lesson 10: attention."""
 
 from course_lib.check.attention import Attention
+from course_lib.lessons import sources
+from tests.lessons import kernel, solved_function, solved_program
 from tests.lessons.tables import answers_beside, variants
 
 NOTEBOOK = "10_attention"
 DTYPE = "float16"
+LOOP = "            int slot = tile % SLOTS, turn = tile / SLOTS,\n                before"
+BEHIND = "        mbarrier_wait(&s.v_full[(tiles - 1)"
+"""The first lines of the loop of `ahead`, and the first one behind it."""
 
 
 def PROBLEM(M: int, N: int, K: int) -> Attention:
@@ -56,6 +61,19 @@ softmax while a product is at work: unwaited-wgmma
     +             TRACE_END(math, tile);
 """),
     ],
+    "seldom": [
+        *OF_ALL,
+        *variants("""
+O is never rescaled: are wrong
+    if (softmax(scores, most, sum, factor, scale)) rescale(o, factor); -> softmax(scores, most, sum, factor, scale);
+only where all rows have a new maximum: are wrong
+    __any_sync -> __all_sync
+the maximum of one thread: are wrong
+    -         largest = largest_of_row(largest);
+values before they have come: unwaited-copy
+    -             mbarrier_wait(&s.v_full[slot], turn % 2);
+"""),
+    ],
     "ahead": [
         *OF_ALL,
         *variants("""
@@ -72,5 +90,23 @@ values of the wrong slot: wrong|unwaited
 """),
     ],
 }
-GAPS = ["10.1", "10.2"]
+GAPS = ["10.1"]
+
+
+def _with_loop(skeleton, solution, changes=()):
+    """`ahead` with the body of its loop in the solution."""
+    source = sources.kernel_source(NOTEBOOK, "ahead")
+    begin, end = source.index(LOOP), source.index(BEHIND)
+    return kernel(source[:begin] + solved_program(skeleton, solution, changes) + source[end:], skeleton.name)
+
+
+def _filled(skeleton, solution, changes=()):
+    """The kernel of the unfilled cell with the solution's two texts in its gaps."""
+    source = skeleton.code
+    for name in "stays", "grown":
+        source = source.replace("____", solved_function(name)(skeleton, solution, changes), 1)
+    return kernel(source, skeleton.name)
+
+
+SOLVED = {"10.2": _with_loop, "10.3": _filled}
 RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())

@@ -5,7 +5,8 @@ import pytest
 
 from course_lib import HOPPER, cp
 from course_lib.check.attention import Attention, D
-from course_lib.check.attention_mistakes import ONLINE, Online, attention
+from course_lib.check.attention_mistakes import ONLINE, UNSEEN, Form, Online, attention
+from course_lib.check.kinds import of_record
 from course_lib.check.verdict import CheckFailed
 from course_lib.lessons import sources
 
@@ -80,27 +81,55 @@ def test_a_wrong_kernel_is_told_what_is_wrong(what: str):
     assert word in said, (said, str(failed.value))
 
 
-@pytest.mark.parametrize(("heads", "queries", "keys"), [(2, 64, 128), (1, 128, 384), (1, 64, 4096)])
-def test_exact_inputs_are_exact(heads: int, queries: int, keys: int):
+@pytest.mark.parametrize(
+    ("heads", "queries", "keys", "form"),
+    [
+        (2, 64, 128, {}),
+        (1, 128, 384, {}),
+        (1, 64, 4096, {}),
+        (2, 165, 339, {"causal": True}),
+        (2, 300, 300, {"causal": True, "group": 2}),
+    ],
+)
+def test_exact_inputs_are_exact(heads: int, queries: int, keys: int, form: dict):
     """Weights are powers of two, a row of them sums to one, and no float32 of any order of tiles is rounded."""
-    exact = Attention(heads, queries, keys).exact()
+    exact = Attention(heads, queries, keys, **form).exact()
     Q, K, V = exact.integers(seed=3)
-    scores = Q[:queries].astype(float) @ K[:keys].astype(float).T
+    q, k, _ = next(exact.form.of_each_head(Q, K, V))
+    scores = exact.form.scores(q, k)
+    seen = np.arange(keys) < exact.form.sees(queries, keys)[:, None]
+    assert (seen == (scores != UNSEEN)).all() and (not form or not seen.all())
     weights = np.exp2(scores)
     sums = np.log2(weights.sum(axis=1))
     assert (scores == scores.round()).all() and (sums == sums.round()).all()
-    smallest = weights[weights > 2.0**-100].min()
-    assert weights.sum(axis=1).max() * abs(V).max() / smallest < 2**24
-    assert weights[weights > 2.0**-100].min() / weights.max() >= 2.0**-24
+    weights[weights < 2.0**-100] = np.nan
+    smallest, largest = np.nanmin(weights, axis=1), np.nanmax(weights, axis=1)
+    assert (np.nansum(weights, axis=1) * abs(V).max() / smallest < 2**24).all()
+    assert (smallest / largest >= 2.0**-24).all()
     expected = exact.expected(Q, K, V)
     assert expected.shape == (heads * queries, D) and (expected != 0).mean() > 0.9
+
+
+def test_a_largest_score_often_stands_behind_the_first_tile():
+    """Else no wrong factor would show."""
+    for form in {}, {"causal": True}:
+        exact = Attention(1, 384, 384, **form).exact()
+        q, k, _ = next(exact.form.of_each_head(*exact.integers(seed=0)))
+        assert (exact.form.scores(q, k).argmax(axis=1) >= 128).mean() > 0.1, form
+
+
+def test_a_record_knows_its_form():
+    for form in {}, {"causal": True}, {"group": 4}, {"causal": True, "group": 2}:
+        problem = Attention(8, 256, 512, **form)
+        assert repr(of_record(problem.record())) == repr(problem)
+        assert of_record(problem.record()).form == problem.form
 
 
 def test_every_mistake_makes_other_numbers():
     """Of three tiles, each mistake another one than all others."""
     random = np.random.default_rng(1)
     scores, V = random.normal(0, 3, (64, 96)), random.normal(0, 1, (96, 16))
-    right = attention(np.eye(64), scores.T, V, 1, 1.0)
+    right = attention(np.eye(64), scores.T, V, Form(1, 1.0))
     assert np.allclose(Online()(scores, V, 32), right)
     made = [solve(scores, V, 32) for _, _, solve in ONLINE]
     for at, one in enumerate(made):
@@ -114,8 +143,19 @@ def test_sizes_are_checked():
         Attention(1, 96, 128).grid(LAUNCH)
 
 
+def test_forms_are_checked():
+    with pytest.raises(ValueError, match="group=3 divides"):
+        Attention(4, 64, 128, group=3)
+    with pytest.raises(ValueError, match="see no key"):
+        Attention(4, 256, 128, causal=True)
+    causal = Attention(4, 100, 100, causal=True, any_length=True)
+    assert causal.grid(LAUNCH) == (2, 4) and causal.like(64, 128, 32).keys == 64
+
+
 def test_flops_and_bytes():
     problem = Attention(2, 256, 512)
     assert problem.flops == 2 * 2 * 2 * 256 * 512 * 128
     assert problem.operands == 2 * 128 * (2 * 256 + 2 * 2 * 512)
+    assert Attention(2, 256, 512, group=2).operands == 2 * 128 * (2 * 256 + 2 * 512)
+    assert Attention(1, 4, 6, causal=True).flops == 4 * 128 * (3 + 4 + 5 + 6)
     assert problem.record() == {"shape": [2, 256, 512], "dtype": "float16", "layout": "heads of 128"}

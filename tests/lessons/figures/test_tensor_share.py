@@ -48,7 +48,7 @@ def test_the_table_names_what_holds_the_clock_down_and_cublas_where_it_is_asked_
     assert [line.split()[0] for line in shown] == ["C", "slow", "fast"]
     assert "tensor cores  31%" in shown[1] and shown[1].endswith("held down by: nothing")
     assert shown[2].endswith("held down by: power cap")
-    assert "cuBLAS" in repr(tensor_shares(RESULTS, cublas=True))
+    assert "cuBLAS" in repr(tensor_shares(RESULTS, peer=True))
 
 
 def test_the_highest_clock_of_a_table_may_be_held_down_too():
