@@ -82,8 +82,9 @@ def guess(result: np.ndarray, inputs: tuple, form: Form, tile: Tile) -> Mistake 
 
 def _mistakes(inputs: tuple, form: Form, keys: int) -> Iterator[tuple[str, str, np.ndarray]]:
     """What common mistakes make of O: a word for each, in words, and in numbers. `keys` of a tile."""
-    every = list(form.of_each_head(*inputs))
-    right = attention(*inputs, form)
+    Q, K, V = inputs
+    every = list(form.of_each_head(Q, K, V))
+    right = attention(Q, K, V, form)
     yield "rest-missing", "softmax(Q @ K.T) @ V: only the rest is missing", right
     for cause, words, solve in ONLINE:
         made = [solve(form.scores(q, k), v, keys) for q, k, v in every]

@@ -235,17 +235,21 @@ def _label_phases(axes: style.Axes, events: list[Event], last: int) -> None:
 
 
 def _label_other_phases(axes: style.Axes, events: Sequence[Event], warps: Sequence[int], last: int) -> None:
-    """Name what the first row never does (a producer does no math) inside its longest bar, if that is long enough."""
+    """Name what the first row never does (a producer does no math) inside its longest bar: inside the dark part, or in
+    small letters inside the whole of it, if that is long enough."""
     named = {event.phase for event in events if event.warp == warps[0]}
-    longest: dict[str, tuple[float, float, int]] = {}
-    for event in events:
-        if event.warp in warps and event.phase not in named:
-            begin, end = event.begin + event.begin_spread, event.end - event.end_spread
-            bar = (end - begin, (begin + end) / 2, warps.index(event.warp))
-            longest[event.phase] = max(bar, longest.get(event.phase, bar))
-    for phase, (length, middle, row) in longest.items():
-        if length > (0.02 + LETTER * len(phase)) * last:
-            style.label(axes, middle, row, phase, 9, bbox=style.on(style.FACE, 0.5))
+    others = [event for event in events if event.warp in warps and event.phase not in named]
+    for phase in dict.fromkeys(event.phase for event in others):
+        own = [event for event in others if event.phase == phase]
+        dark = [(each.begin + each.begin_spread, each.end - each.end_spread, each.warp) for each in own]
+        whole = [(each.begin, each.end, each.warp) for each in own]
+        for bars, size, margin in (dark, 9, 0.02), (whole, 7, 0.008):
+            begin, end, warp = max(bars, key=lambda bar: (bar[1] - bar[0], bar[0], bar[2]))
+            if end - begin > (margin + LETTER * len(phase) * size / 9) * last:
+                style.label(
+                    axes, (begin + end) / 2, warps.index(warp), phase, size, bbox=style.on(style.FACE, 0.5)
+                )
+                break
 
 
 def _label_k_tiles(axes: style.Axes, events: list[Event], place: float, last: int) -> None:

@@ -1,6 +1,6 @@
 """Draw the README's pictures, and write what the kernels were measured at: `python -m tools.author.figures`.
 
-Writes two recorded timelines and the lessons' drawings into assets/; the speeds of all kernels that were measured at
+Writes recorded timelines and the lessons' drawings into assets/; the speeds of all kernels that were measured at
 4096 x 4096 x 4096 into docs/measurements.md, and a few of them into README.md.
 """
 
@@ -8,12 +8,13 @@ import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 from unittest import mock
 
 from course_lib import draw
 from course_lib.lessons import sources
 from course_lib.measure import records
+from course_lib.timelines import timeline_chart
 from course_lib.timelines.events import PHASES, Entry
 from course_lib.timelines.timeline import timeline_of
 from cupy_or_sim import keys, style
@@ -23,6 +24,9 @@ from tools.author import marked
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES = {"one_buffer": "timeline_in_turn.svg", "specialised": "timeline_overlapped.svg"}
 """Kernels of lesson 02 whose timelines the README shows."""
+COMPARED = {"attention.svg": ("side_by_side", "ahead")}
+"""Kernels of lesson 10, whose timelines README and book show on one scale, at ATTENTION."""
+ATTENTION = [64, 4096, 4096]
 FIGURE = "figure:"
 """Cells with the tag `figure:name` draw assets/name.svg: in their order, in one lesson; the last one shows it."""
 SHAPE = [4096, 4096, 4096]
@@ -70,7 +74,7 @@ def main() -> int:
         figure, alt = timeline_of(entry, PHASES, "recorded").figure()
         style.save_svg(figure, ROOT / "assets" / file, alt)
         print(f"{file}: {alt}")
-    for name, (figure, alt) in drawings().items():
+    for name, (figure, alt) in {**compared(), **drawings()}.items():
         style.save_svg(figure, ROOT / "assets" / name, alt)
         print(f"{name}: {alt}")
     shown = measured(record)
@@ -89,6 +93,24 @@ def recorded_timelines() -> dict[str, Entry]:
             # Of several launches the last one: with a block alone on its SM.
             if entry["shape"] == SHAPE and (file := PICTURES.get(entry["kernel"])):
                 found[file] = {"gpu": record["provenance"]["gpu"], **entry}
+    return found
+
+
+def compared() -> dict[str, tuple]:
+    """File -> (figure, description in words) of two timelines of one record."""
+    found: dict = {}
+    for path in reversed(records.files()):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        gpu = record["provenance"]["gpu"]
+        entries = {
+            each["kernel"]: cast(Entry, {"gpu": gpu, **each})
+            for each in record["timelines"].values()
+            if each["shape"] == ATTENTION
+        }
+        for file, kernels in COMPARED.items():
+            if entries.keys() >= set(kernels):
+                timelines = [timeline_of(entries[name], PHASES, "recorded") for name in kernels]
+                found[file] = timeline_chart.comparison(timelines, "steady")
     return found
 
 

@@ -386,6 +386,7 @@ def test_the_first_page_says_of_what_kernel_on_what_and_when_its_pictures_were_r
     page = (pages / "index.html").read_text(encoding="utf-8")
     entries = figures.recorded_timelines()
     assert set(entries) == set(figures.PICTURES.values())
+    assert set(figures.compared()) == set(figures.COMPARED)
     for entry in entries.values():
         size = " x ".join(map(str, entry["shape"]))
         assert (
