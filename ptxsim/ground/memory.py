@@ -172,12 +172,14 @@ class GlobalMemory:
         return offsets if buffer.size >= size and offsets.max() <= buffer.size - size else None
 
     def _aligned(self, offsets: np.ndarray, size: int, addresses: np.ndarray) -> np.ndarray:
+        """The units, in the place of these offsets."""
         if size == 1:
-            return offsets.astype(np.int64)
+            return offsets.view(np.int64)
         if int(np.bitwise_or.reduce(addresses)) & (size - 1):
             bad = (addresses & np.uint64(size - 1)) != 0
             raise Miss("misaligned", bad, lambda: self._misaligned(int(addresses[bad.argmax()]), size))
-        return (offsets >> np.uint64(size.bit_length() - 1)).astype(np.int64)
+        offsets >>= np.uint64(size.bit_length() - 1)
+        return offsets.view(np.int64)
 
     def _misaligned(self, address: int, size: int) -> str:
         buffer = self.find(address)

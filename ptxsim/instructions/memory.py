@@ -57,7 +57,9 @@ def address_reader(decoder: Operands, operand: Address, wide: bool) -> Callable:
         if base.bits == 32 and not wide:
             # A compiler takes base and offset apart as it likes: the sum wraps, so a base below 0 is none.
             return lambda machine: (read(machine).astype(dtype) + offset) & 0xFFFFFFFF
-        return lambda machine: read(machine).astype(dtype) + offset
+        if not offset:
+            return lambda machine: read(machine).astype(dtype, copy=False)
+        return lambda machine: read(machine).astype(dtype, copy=False) + offset
     value = decoder.constant(base, np.dtype(np.uint64)) if isinstance(base, Variable) else None
     address = (np.zeros(1, np.uint64) if value is None else value).astype(dtype) + offset
     return lambda machine: address

@@ -523,7 +523,7 @@ def _read(index: int, dtype: np.dtype) -> Read:
         a = machine.R[index]
         if a.dtype != dtype:
             a = a.view(dtype)
-        return a if machine.idx is None or len(a) == 1 else a[machine.idx]
+        return a if machine.idx is None or len(a) == 1 else a.take(machine.idx)
 
     return read
 
@@ -540,7 +540,7 @@ def _read_flushed(index: int) -> Read:
             if flushed is a:
                 machine.clean[index] = True
             a = flushed
-        return a if machine.idx is None or len(a) == 1 else a[machine.idx]
+        return a if machine.idx is None or len(a) == 1 else a.take(machine.idx)
 
     return read
 
@@ -559,7 +559,7 @@ def _read_predicate(register: Register) -> Read:
     def read(machine: Registers) -> np.ndarray:
         a = machine.R[index]
         if machine.idx is not None and len(a) > 1:
-            a = a[machine.idx]
+            a = a.take(machine.idx)
         return ~a if negated else a
 
     return read
@@ -574,7 +574,7 @@ def _read_special(name: str, dtype: np.dtype, pc: int) -> Read:
         a = machine.special(name)
         if a.dtype != dtype:
             a = a.astype(dtype)
-        return a if machine.idx is None or len(a) == 1 else a[machine.idx]
+        return a if machine.idx is None or len(a) == 1 else a.take(machine.idx)
 
     return read
 
