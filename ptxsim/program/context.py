@@ -18,13 +18,16 @@ class Stopped(Exception):
 
 @dataclass
 class Context:
-    """Of one program. `process` is its number; `lost` the error that CUDA answers all calls with, once there is one."""
+    """Of one program. `process` is its number; `lost` the error that CUDA answers all calls with, once there is one.
+    `gpus`: how many of its kind the program sees; `used`: those that it chose, by number."""
 
     gpu: Gpu
     arch: int
     findings: Findings
     arena: Arena = field(default_factory=Arena)
     orders: Orders = field(init=False)
+    gpus: int = 1
+    used: set[int] = field(default_factory=lambda: {0})
     process: int = 0
     lost: int = 0
 

@@ -173,6 +173,7 @@ class Launches:
         """Run a launch; what it printed."""
         function = begun.function
         kernel = function.in_clusters(begun.cluster)
+        self._check_variables(kernel, begun.site)
         orders = self.context.orders
         work = orders.begin(begun.stream, f"the launch of {function.name}", begun.site, LAUNCH)
         if kernel.code.allocates:
@@ -186,6 +187,17 @@ class Launches:
                 orders.seen(work, allocation, buffer.seen)
         self.context.lost = next((errors.of_fatal(h.kind) for h in report.hazards if h.kind in FATAL), 0)
         return report.output
+
+    def _check_variables(self, kernel: Kernel, site: int) -> None:
+        """Each GPU has __device__ variables of its own, and here are only those of one. Raises Stopped."""
+        first = len(kernel.params)
+        written = (v for number, v in enumerate(kernel.variables, first) if kernel.code.writes(number))
+        if len(self.context.used) > 1 and (variable := next(written, None)):
+            raise Stopped(
+                f"{kernel.name}, launched at {mark(site)}, writes the __device__ variable {variable.label}, of which "
+                "each GPU has its own, and the simulator has one: give the kernel an array, or let the program use one "
+                "GPU"
+            )
 
     def _kept(self) -> tuple[Heap, Allocation]:
         """What malloc and new of kernels give."""

@@ -41,6 +41,7 @@ def run(
     limit: float = LIMIT,
     seed: int | None = None,
     sms: int | None = None,
+    gpus: int = 1,
     cuda12: bool = True,
     each_launch_once: bool = False,
     judge_each_launch_once: bool = False,
@@ -49,13 +50,14 @@ def run(
 ) -> ProgramReport:
     """Build a CUDA program and run it with its kernels in the simulator.
 
-    `sources`: its .cu and .cpp files, objects, or one executable. `args`: its arguments. `options`: -I, -D and more of
-    nvcc's; `libraries`: -l and -L. `limit`: seconds that one launch may take. `sms`: that the GPU
-    tells the program of, so that one that fills it launches less. `cuda12`: names that went with CUDA
-    13 are there. `each_launch_once`: of launches of a kernel that are alike, all but the first few and then one now and
-    then are left out; what the program computes may not be right then. `judge_each_launch_once`: those are only
-    computed: nobody looks for races in them, and all numbers are right. `tell` gets lines about long launches.
-    `started`: for the program's own process, as in subprocess.Popen: cwd, stdin, stdout.
+    `sources`: its .cu and .cpp files, objects, or one executable. `args`: its arguments. `options`: -I, -D
+    and more of nvcc's; `libraries`: -l and -L. `limit`: seconds that one launch may take. `sms`: that the GPU
+    tells the program of, so that one that fills it launches less. `gpus`: how many of them it sees. `cuda12`:
+    names that went with CUDA 13 are there. `each_launch_once`: of launches of a kernel that are alike, all
+    but the first few and then one now and then are left out; what the program computes may not be right then.
+    `judge_each_launch_once`: those are only computed: nobody looks for races in them, and all numbers are
+    right. `tell` gets lines about long launches. `started`: for the program's own process, as in
+    subprocess.Popen: cwd, stdin, stdout.
 
     Raises BuildError where it does not compile, and ValueError for an architecture that is not known.
     """
@@ -70,7 +72,7 @@ def run(
             raise BuildError(f"{built.program} is no program of this machine: give its sources")
         for note in built.notes:
             findings.note(note)
-        context = Context(gpu, wanted.number, findings)
+        context = Context(gpu, wanted.number, findings, gpus=gpus)
         progress = Progress(limit, tell, all_judged=not (each_launch_once or judge_each_launch_once))
         runtime = Runtime(context, progress, own, seed, each_launch_once, judge_each_launch_once)
         return _run(built, [*map(str, args)], runtime, started)

@@ -76,6 +76,7 @@ class Runtime:
                     "unknown_entry",
                     "forked",
                     "note",
+                    "use_device",
                 ),
             ),
             self.memory: (
@@ -167,7 +168,12 @@ class Runtime:
 
     def device(self) -> Answer:
         gpu = self.context.gpu
-        return Answer(0, (MEMORY,), (gpu.driver_name or f"NVIDIA {gpu.name}").encode())
+        return Answer(0, (MEMORY, self.context.gpus), (gpu.driver_name or f"NVIDIA {gpu.name}").encode())
+
+    def use_device(self, number: int) -> Answer:
+        """One thread of the program goes on with this GPU."""
+        self.context.used.add(number)
+        return Answer()
 
     def attributes(self) -> Answer:
         known = attributes(self.context.gpu, self.context.arch)

@@ -53,6 +53,7 @@ def add_to(commands: argparse._SubParsersAction) -> None:
         metavar="N",
         help="of the GPU, as the program is told: one that fills it launches less",
     )
+    add("--gpus", type=count, default=1, metavar="N", help="that the program sees, alike (1)")
     add("--seed", type=int, metavar="N", help="another legal order of the warps")
     alike = command.add_mutually_exclusive_group()
     alike.add_argument(
@@ -110,6 +111,7 @@ def _reported(asked: argparse.Namespace) -> int:
             limit=asked.limit,
             seed=asked.seed,
             sms=asked.sms,
+            gpus=asked.gpus,
             cuda12=not asked.no_cuda12,
             each_launch_once=asked.each_launch_once,
             judge_each_launch_once=asked.judge_each_launch_once,

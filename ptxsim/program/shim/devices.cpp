@@ -1,8 +1,10 @@
-// The GPU that the program was built for: there is one, and the simulator knows its limits.
+// The GPU that the program was built for, whose limits the simulator knows: one, or several alike.
 
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <mutex>
+#include <set>
 
 #include "talk.h"
 
@@ -22,6 +24,17 @@ int attribute(cudaDeviceAttr which) {
     return found == attributes().end() ? 0 : int(found->second);
 }
 
+int gpus() {
+    static int count = int(ask("device", {}).numbers[1]);
+    return count;
+}
+
+bool is_gpu(int device) { return device >= 0 && device < gpus(); }
+
+thread_local int current_gpu = 0;
+std::mutex one_opens;
+std::set<std::pair<int, int>> open_peers;  // a GPU, and one whose memory it may reach
+
 std::map<int, size_t> limits = {{cudaLimitStackSize, 1024},
                                 {cudaLimitPrintfFifoSize, 1 << 20},
                                 {cudaLimitMallocHeapSize, 8 << 20}};
@@ -31,14 +44,19 @@ std::map<int, size_t> limits = {{cudaLimitStackSize, 1024},
 extern "C" {
 
 cudaError_t cudaGetDeviceCount(int* count) {
-    *count = 1;
+    *count = gpus();
     return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
-    *device = 0;
+    *device = current_gpu;
     return cudaSuccess;
 }
-cudaError_t cudaSetDevice(int device) { return noted(device == 0 ? cudaSuccess : cudaErrorInvalidDevice); }
+cudaError_t cudaSetDevice(int device) {
+    if (!is_gpu(device)) return noted(cudaErrorInvalidDevice);
+    if (device != current_gpu) ask("use_device", {uint64_t(device)});
+    current_gpu = device;
+    return cudaSuccess;
+}
 cudaError_t cudaInitDevice(int device, unsigned, unsigned) { return cudaSetDevice(device); }
 cudaError_t cudaSetValidDevices(int*, int) { return cudaSuccess; }
 cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp*) { return cudaGetDevice(device); }
@@ -53,17 +71,18 @@ cudaError_t cudaDeviceReset() {
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int device) {
-    if (device != 0) return noted(cudaErrorInvalidDevice);
+    if (!is_gpu(device)) return noted(cudaErrorInvalidDevice);
     *value = attribute(which);
     return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* found, int device) {
-    if (device != 0) return noted(cudaErrorInvalidDevice);
+    if (!is_gpu(device)) return noted(cudaErrorInvalidDevice);
     memset(found, 0, sizeof *found);
     Answer answer = ask("device", {});
     snprintf(found->name, sizeof found->name, "%s", answer.data.c_str());
     found->totalGlobalMem = answer.numbers[0];
+    found->pciBusID = device;
     found->sharedMemPerBlock = attribute(cudaDevAttrMaxSharedMemoryPerBlock);
     found->sharedMemPerBlockOptin = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
     found->sharedMemPerMultiprocessor = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
@@ -106,8 +125,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* found, int device) {
     return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int) {
-    snprintf(text, size_t(length), "0000:00:00.0");
+cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
+    if (!is_gpu(device)) return noted(cudaErrorInvalidDevice);
+    snprintf(text, size_t(length), "0000:%02x:00.0", unsigned(device) & 0xff);
     return cudaSuccess;
 }
 cudaError_t cudaDriverGetVersion(int* version) {
@@ -144,12 +164,26 @@ cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
 }
 cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return cudaSuccess; }
 cudaError_t cudaFuncSetSharedMemConfig(const void*, cudaSharedMemConfig) { return cudaSuccess; }
-cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
-    *can = 0;
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+    if (!is_gpu(device) || !is_gpu(peer)) return noted(cudaErrorInvalidDevice);
+    *can = device != peer;
     return cudaSuccess;
 }
-cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return noted(cudaErrorInvalidDevice); }
-cudaError_t cudaDeviceDisablePeerAccess(int) { return noted(cudaErrorInvalidDevice); }
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+    if (!is_gpu(peer) || peer == current_gpu) return noted(cudaErrorInvalidDevice);
+    std::lock_guard<std::mutex> lock(one_opens);
+    return noted(open_peers.emplace(current_gpu, peer).second ? cudaSuccess : cudaErrorPeerAccessAlreadyEnabled);
+}
+cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+    if (!is_gpu(peer)) return noted(cudaErrorInvalidDevice);
+    std::lock_guard<std::mutex> lock(one_opens);
+    return noted(open_peers.erase({current_gpu, peer}) ? cudaSuccess : cudaErrorPeerAccessNotEnabled);
+}
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr which, int device, int peer) {
+    if (!is_gpu(device) || !is_gpu(peer) || device == peer) return noted(cudaErrorInvalidDevice);
+    *value = which == cudaDevP2PAttrAccessSupported || which == cudaDevP2PAttrNativeAtomicSupported;
+    return cudaSuccess;
+}
 cudaError_t cudaDeviceFlushGPUDirectRDMAWrites(cudaFlushGPUDirectRDMAWritesTarget, cudaFlushGPUDirectRDMAWritesScope) {
     return cudaSuccess;
 }

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 #include "arrays.h"
 
@@ -13,6 +15,24 @@ namespace {
 
 enum Kind : uint64_t { OF_DEVICE, OF_HOST, MANAGED };
 
+std::mutex one_notes;
+std::map<uint64_t, int> gpu_of;  // by its first address, memory that is not of the first GPU
+
+void note_gpu(const void* at) {
+    int gpu = 0;
+    cudaGetDevice(&gpu);
+    std::lock_guard<std::mutex> lock(one_notes);
+    gpu_of.erase(word(at));
+    if (gpu) gpu_of[word(at)] = gpu;
+}
+
+int gpu_at(const void* pointer) {
+    Answer answer = ask("range", {word(pointer)});
+    std::lock_guard<std::mutex> lock(one_notes);
+    auto found = answer.error ? gpu_of.end() : gpu_of.find(answer.numbers[0]);
+    return found == gpu_of.end() ? 0 : found->second;
+}
+
 cudaError_t allocate(void** at, size_t bytes, Kind kind, uint64_t site) {
     if (!at) return noted(cudaErrorInvalidValue);
     *at = nullptr;
@@ -21,6 +41,7 @@ cudaError_t allocate(void** at, size_t bytes, Kind kind, uint64_t site) {
     if (answer.error) return noted(answer.error);
     *at = reinterpret_cast<void*>(answer.numbers[0]);
     if (kind != OF_DEVICE) open_to_host(*at, bytes, true);
+    note_gpu(*at);
     return cudaSuccess;
 }
 
@@ -172,7 +193,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* found, const void* p
     if (answer.error) return noted(answer.error);
     memset(found, 0, sizeof *found);
     found->type = cudaMemoryType(answer.numbers[0]);
-    found->device = found->type == cudaMemoryTypeUnregistered ? -2 : 0;
+    found->device = found->type == cudaMemoryTypeUnregistered ? -2 : gpu_at(pointer);
     if (found->type != cudaMemoryTypeUnregistered) found->devicePointer = const_cast<void*>(pointer);
     if (found->type != cudaMemoryTypeDevice) found->hostPointer = const_cast<void*>(pointer);
     return cudaSuccess;

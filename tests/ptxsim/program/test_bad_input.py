@@ -104,6 +104,7 @@ TYPED = [
     ("first.cu --limit 0", "argument --limit: 0 seconds are too few: give more than 0\n"),
     ("first.cu --limit soon", "argument --limit: invalid seconds value: 'soon'\n"),
     ("first.cu --sms 0", "argument --sms: 0 is too few: give 1 or more\n"),
+    ("first.cu --gpus 0", "argument --gpus: 0 is too few: give 1 or more\n"),
     ("first.cu --json no/such/folder.json", "--json no/such/folder.json: there is no such folder\n"),
     ("first.cu -O3", "unrecognized arguments: -O3\n"),
     ("", "the following arguments are required: FILE\n"),

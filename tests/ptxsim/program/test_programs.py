@@ -132,7 +132,26 @@ no file 301, no kernel 500, no variable 500
 launches 2
 range 4 of 16, 500
 """
+TWO_GPUS = """\
+2 GPUs, buses 0 1, no third: 101
+peers: 1 0 704 705, 101
+on GPU 1: 9 18 27
+pointers: 0 1 0
+"""
 CASES = [
+    Case("gpus.cu --gpus 2", TWO_GPUS, "gpus.cu: 2 launches of 1 kernel, 2 blocks, "),
+    Case(
+        "gpus.cu --gpus 2 -D COUNTS",
+        TWO_GPUS.partition("on")[0],
+        "launched at gpus.cu:44, writes the __device__ variable",
+        2,
+    ),
+    Case(
+        "gpus.cu",
+        "1 GPUs, buses 0 -1, no third: 101\n",
+        "no kernel was launched, 0.0 s: there was nothing to look at",
+        2,
+    ),
     Case("driver.cu -lcuda", DRIVER, "s: no hazard found"),
     Case("driver.cu -D TOO_FAR", DRIVER, "PTX:22: out-of-bounds (the first of 60): thread 4 of block 0", 1),
     Case("libraries.cu -lcurand -lnccl -lnvidia-ml", LIBRARIES, "s: no hazard found"),
