@@ -129,7 +129,7 @@ def k_blocks() -> style.Drawing:
             _bar(axes, "load", left + 0.08, 1, 0.45, f"{(k + 1) % blocks}", size=7)
         _bar(axes, "copy", blocks * k_tile + 0.5, 0, 5.2, f"k-tile {k_tile + 1} to buffer {(k_tile + 1) % 2}")
         last = blocks * (k_tile + 1) - 1
-        words = "wait, barrier; k-block 0 of the next\nk-tile comes from the other buffer"
+        words = "wait, barrier: the next k-block 0\nlies in the other buffer"
         _barrier(axes, last, -0.6, 2.5, words, -0.75)
         style.label(axes, blocks * k_tile + blocks / 2, 2.95, f"k-tile {k_tile}", 9)
         axes.plot(
