@@ -13,7 +13,7 @@ from cupy_or_sim.simulate import simulate
 
 from ..figures.programs import ProgramRun
 from .common import demand, whole_number
-from .lesson_09_program import demand_clean, demand_text, ran
+from .lesson_09_program import demand_right, demand_text, ran
 
 # --------------------------------------------------------------------------- 09.11: a main and its check
 
@@ -76,7 +76,7 @@ def _main(answer: Any) -> None:
         when = f"with the arguments {rows} {columns}" if size else "without arguments"
         demand(run.beside or run.kinds, f"{when} no kernel is launched.", "no-launch")
         _demand_blocks(run, when, rows)
-        demand_clean(run, when)
+        demand_right(answer, run, when, "means.cu", *map(str, size))
         needs = 4 * (rows * columns + rows)
         text = f"{when} the program holds {run.memory:,} bytes of the device, and x and mean have {needs:,}."
         demand(run.memory >= needs, text, "other-size")

@@ -76,13 +76,17 @@ def _more_columns(kernel: Any) -> list[int]:
 
 
 def _demand_shared_work(report: Report, columns: int) -> None:
-    """A number of x is read once, lanes side by side; every warp reads some of a long row, and none adds for all."""
+    """A number of x is read once, and y never; lanes side by side; every warp reads some of a long row, and none adds
+    for all."""
     requests, enough = report.counters.total.global_requests, 2 * ROWS * ceil(columns / 32)
     right = f"with {columns} columns the sums are right, but"
     reading = sum(any(isinstance(event, Load) for event in mine) for mine in report.events)
     all_read = reading == len(report.events)
     text = f"{right} {requests} loads and stores of warps move what {enough} can."
     demand(requests <= 2 * enough, text, "read-again" if all_read else "not-shared")
+    read = round(sum(each.bytes for mine in report.events for each in mine if isinstance(each, Load)) / 4)
+    text = f"{right} {read} numbers are read, and x has {ROWS * columns}."
+    demand(read <= ROWS * columns, text, "read-again")
     text = f"{right} {reading} of {len(report.events)} warps read x."
     demand(columns < LONG or all_read, text, "not-shared")
     of_warps = [sum(each.wavefronts for each in mine if isinstance(each, Work)) for mine in report.events]

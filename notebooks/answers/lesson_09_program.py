@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from ptxsim import CompileError
@@ -29,7 +30,6 @@ MEMORY = 2 * 2 * 3000 * 4
 """Bytes of the device: two places for x and for y."""
 WHY_ALONE = "copy-waits", "host-waits", "one-stream", "kernel-waits", "no-copy"
 """What keeps the next copy from running beside a launch, as a run tells it."""
-HOST_WAITS = re.compile(r"cuda(DeviceSynchronize|EventSynchronize|StreamSynchronize\s*\((?!\s*copies\b))")
 PINNED = re.compile(r"cuda(MallocHost|HostAlloc|HostRegister)\b")
 COPIED_OUT = re.compile(r"cudaMemcpyAsync\s*\(\s*&?(\w+)[^;]*cudaMemcpyDeviceToHost")
 COPIED_IN = re.compile(r"cudaMemcpyAsync\s*\([^,;]*,\s*&?(\w+)[^;]*cudaMemcpyHostToDevice\s*,\s*(\w+)\s*\)")
@@ -38,10 +38,10 @@ WAITS = re.compile(r"cudaStreamWaitEvent\s*\(\s*(\w+)\s*,\s*(\w+)")
 RECORDS = re.compile(r"cudaEventRecord\s*\(\s*(\w+)[^;,]*,\s*(\w+)\s*\)")
 
 
-def ran(text: str, name: str, *args: str) -> ProgramRun:
+def ran(text: str, name: str, *args: str, at_once: bool = False) -> ProgramRun:
     """Raises CompileError where it does not compile, and NotRunHere where nothing compiles."""
     try:
-        return run_program(text, name, args=args)
+        return run_program(text, name, args=args, at_once=at_once)
     except Exception as said:
         if isinstance(said, ToolMissing) or not isinstance(said, MessageOnly):
             raise
@@ -56,14 +56,25 @@ def demand_text(answer: Any, kernel: str) -> None:
     demand(kernel in answer, "the kernel is right as it was, and here it is another one.", "other-kernel")
 
 
-def demand_clean(run: ProgramRun, when: str, *why: str) -> None:
-    """Raise its first finding, and that it does not say PASS. `why`: causes that the text tells of the finding."""
+def demand_right(
+    answer: str, run: ProgramRun, when: str, name: str, *args: str, why: Sequence[str] = ()
+) -> None:
+    """Raise the first finding of this run of the answer, and that it does not say PASS. `why`: causes that the text
+    tells of the finding."""
     if run.kinds:
         fail(f"{when} {run.kinds[0]} at line {run.lines[0]}: {_in_short(run)}.", *why, *_causes(run))
     words, summary = run.printed.split(), run.report.splitlines()[-1]
     said = f"prints {' '.join(words)[-60:]!r}" if words else "prints nothing"
     right = "PASS" in words and "FAIL" not in words and run.report.endswith("no hazard found")
+    text = f"{when} the program {said}: its host looks before anything has made it wait."
+    demand(right or not _passes_at_once(answer, name, args), text, "host-too-soon")
     demand(right, f"{when} the program {said}, and {summary.rstrip('.')}.", "fails")
+
+
+def _passes_at_once(answer: str, name: str, args: tuple[str, ...]) -> bool:
+    """Whether it says PASS where nobody has to wait for what streams wrote."""
+    words = ran(answer, name, *args, at_once=True).printed.split()
+    return "PASS" in words and "FAIL" not in words
 
 
 def _in_short(run: ProgramRun) -> str:
@@ -85,12 +96,12 @@ def _causes(run: ProgramRun) -> tuple[str, ...]:
 
 def _squares(answer: Any) -> None:
     demand_text(answer, KERNEL)
-    demand(HOST_WAITS.search(_code(answer)), "the host reads y, and nothing makes it wait.", "host-too-soon")
     _demand_pinned(_code(answer))
     for matrices in MATRICES:
         run, when = ran(answer, NAME, str(matrices)), f"with {matrices} matrices"
         too_soon = bool(run.kinds) and "copy-too-soon" in _causes(run)
-        demand_clean(run, when, *[_why_too_soon(_code(answer), matrices)] * too_soon)
+        why = [_why_too_soon(_code(answer), matrices)] * too_soon
+        demand_right(answer, run, when, NAME, str(matrices), why=why)
         text = f"{when} there are {len(run.beside)} launches."
         demand(len(run.beside) == matrices, text, "other-launches")
         text = f"{when} the program holds {run.memory:,} bytes of the device, and two places are {MEMORY:,}."

@@ -67,18 +67,23 @@ class ProgramRun:
 
 
 def run_program(
-    source: str, name: str, options: tuple[str, ...] = (), args: tuple[str, ...] = ()
+    source: str,
+    name: str,
+    options: tuple[str, ...] = (),
+    args: tuple[str, ...] = (),
+    at_once: bool = False,
 ) -> ProgramRun:
     """Build a program of one file, which is called `name`, and run it as `ptxsim run` does. `options`: as a kernel of
-    the course takes them, OPTIONS or HOPPER. `args`: its own arguments.
+    the course takes them, OPTIONS or HOPPER. `args`: its own arguments. `at_once`: its host sees what streams wrote
+    without a wait.
 
     Raises NotRunHere where it cannot be built and no run of it is on file, and BuildError where it does not compile.
     """
-    key = cache.key_of("program", source, (name, *args), options)
-    return ProgramRun(**json.loads(cache.made_here(key, partial(_run, source, name, options, args))))
+    key = cache.key_of("program at once" if at_once else "program", source, (name, *args), options)
+    return ProgramRun(**json.loads(cache.made_here(key, partial(_run, source, name, options, args, at_once))))
 
 
-def _run(source: str, name: str, options: tuple[str, ...], args: tuple[str, ...]) -> str:
+def _run(source: str, name: str, options: tuple[str, ...], args: tuple[str, ...], at_once: bool) -> str:
     if os.environ.get(NONE_HERE):
         raise NotRunHere("who grades runs no program of a learner")
     if sys.platform != "linux":
@@ -92,7 +97,9 @@ def _run(source: str, name: str, options: tuple[str, ...], args: tuple[str, ...]
         file.write_text(source, encoding="utf-8")
         try:
             with open(out, "w", encoding="utf-8") as written:
-                report = program.run(file, args=args, options=typed, arch=arch, stdout=written)
+                report = program.run(
+                    file, args=args, options=typed, arch=arch, at_once=at_once, stdout=written
+                )
         except program.NoCompiler as missing:
             raise NotRunHere(str(missing)) from None
         except program.BuildError as said:

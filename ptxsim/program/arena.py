@@ -40,7 +40,7 @@ _FAILED = ctypes.c_void_p(-1).value
 @dataclass(eq=False)
 class Allocation:
     """`site` is where it was made, `freed` where it was freed, if it was. `written`: which bytes anybody wrote; None
-    where the host may write without being seen."""
+    where the host may write without being seen. `managed`: a variable that is (__managed__)."""
 
     address: int
     memory: Bytes
@@ -49,6 +49,12 @@ class Allocation:
     name: str = ""
     written: Bytes | None = None
     freed: int | None = None
+    managed: bool = False
+
+    @property
+    def shared(self) -> bool:
+        """Whether the host reads and writes it, too."""
+        return self.managed or self.kind in SEEN_BY_HOST
 
     @property
     def size(self) -> int:
@@ -56,6 +62,10 @@ class Allocation:
 
     def has(self, address: int, size: int = 1) -> bool:
         return self.address <= address and address + size <= self.address + self.size
+
+    def at(self, address: int, size: int) -> np.ndarray:
+        """These bytes."""
+        return self.memory.data[address - self.address :][:size]
 
     def note_written(self, address: int, size: int) -> None:
         if self.written is not None:

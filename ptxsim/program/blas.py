@@ -89,13 +89,17 @@ class Blas:
         c = _matrix("C", of_matrices[8:12], m, n)
         work = context.orders.begin(stream, call, site)
         try:
-            for number in range(times):
-                in_a, in_b, in_c = (self._place(each, number) for each in (a, b, c))
-                left, right = _op(a.of(in_a, number), a.kind, turn_a), _op(b.of(in_b, number), b.kind, turn_b)
-                _add(c.of(in_c, number), c.kind, _double(alpha) * (left @ right), _double(beta))
-                self._touch(work, "reads", a, in_a, number)
-                self._touch(work, "reads", b, in_b, number)
-                self._touch(work, "writes", c, in_c, number)
+            with context.late.device():
+                for number in range(times):
+                    in_a, in_b, in_c = (self._place(each, number) for each in (a, b, c))
+                    left, right = (
+                        _op(a.of(in_a, number), a.kind, turn_a),
+                        _op(b.of(in_b, number), b.kind, turn_b),
+                    )
+                    self._touch(work, "reads", a, in_a, number)
+                    self._touch(work, "reads", b, in_b, number)
+                    self._touch(work, "writes", c, in_c, number)
+                    _add(c.of(in_c, number), c.kind, _double(alpha) * (left @ right), _double(beta))
         except _NotThere as why:
             return context.refused(call, errors.INVALID_VALUE, str(why), site)
         return Answer()
@@ -117,6 +121,7 @@ class Blas:
         for address, size in matrix.parts(number):
             if kind == "writes":
                 found.note_written(address, size)
+                self.context.late.writes(work, found, address, size)
             if self.context.orders.needed:
                 self.context.orders.range(work, kind, found, address, size)
 

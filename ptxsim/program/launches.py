@@ -28,6 +28,7 @@ from . import errors
 from .arena import OF_KERNELS, Allocation
 from .assembler import registers_of
 from .context import Context, Stopped
+from .late import Overwritten
 from .modules import Function
 from .orders import LAUNCH
 from .progress import Progress, TooLong
@@ -135,7 +136,8 @@ class Launches:
             self.context.findings.leave_out(function.name)
             return Answer()
         begun = Begun(function, grid, block, shared, data, cluster, cooperative, stream, site, not known)
-        return self._with_children(begun)
+        with self.context.late.device():
+            return self._with_children(begun)
 
     def _with_children(self, first: Begun) -> Answer:
         """A launch, and behind it those that its kernels ask for; at the end those of the stream for that."""
@@ -183,8 +185,11 @@ class Launches:
             self._heap[0].buffer = known[self._heap[1]]
         report = self._run(kernel, begun, bound, asked)
         for allocation, buffer in known.items():
-            if buffer.seen:
+            if buffer.seen and orders.needed:
                 orders.seen(work, allocation, buffer.seen)
+        for buffer in (*known.values(), *kernel.variables):
+            if isinstance(buffer.seen, Overwritten):
+                self.context.late.wrote(work, buffer.seen)
         self.context.lost = next((errors.of_fatal(h.kind) for h in report.hazards if h.kind in FATAL), 0)
         return report.output
 
@@ -354,9 +359,14 @@ class Launches:
         for each in (*arena.live, *list(arena.gone)[-MOST_GONE:]):
             if each not in known and each.address not in own:
                 known[each] = _buffer(each, each.name or "an array", 1)
-        if self.context.orders.needed:
-            for buffer in known.values():
+        for allocation, buffer in known.items():
+            if allocation.shared and allocation.freed is None:
+                buffer.seen = Overwritten(buffer.memory, self.context.orders.needed)
+            elif self.context.orders.needed:
                 buffer.seen = Seen(buffer.size)
+        for variable in kernel.variables:
+            found = arena.find(variable.base)
+            variable.seen = Overwritten(variable.memory, False) if found and found.shared else None
         buffers = list(known.values())
         return Bound(params, [*buffers, *host], owners, tuple(buffers[named:])), known
 

@@ -1,14 +1,18 @@
-"""Memory as the program's host sees it: allocations, copies, fills. The bytes are moved by the program itself."""
+"""Memory as the program's host sees it: allocations, copies, fills. Bytes from or to other memory of the host are
+moved by the program itself."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from ..ground.memory import in_bytes
 from . import errors
 from .arena import DEVICE, OF_HOST, OF_KERNELS, REGISTERED, SEEN_BY_HOST, VARIABLE, Allocation
 from .context import Context, Stopped
 from .devices import MEMORY
+from .late import Late
 from .orders import DEVICE as WHOLE_DEVICE
-from .orders import OTHER, STREAM, TO_DEVICE
+from .orders import OTHER, STREAM, TO_DEVICE, Piece
 from .sites import mark
 from .wire import Answer
 
@@ -18,6 +22,22 @@ NO_STREAM = 2**64 - 1
 """Of a copy that the host waits for."""
 UNREGISTERED, OF_THE_HOST, OF_THE_DEVICE, MANAGED = range(4)
 """Of cudaMemoryType."""
+
+
+class Row(NamedTuple):
+    """Of a copy: where it goes to and comes from, and the allocations there."""
+
+    to: int
+    source: int
+    target: Allocation | None
+    origin: Allocation | None
+
+    def move(self, width: int, late: Late | None, work: Piece) -> None:
+        """`late`: who holds it back from the host, if anybody does."""
+        assert self.target and self.origin
+        if late:
+            late.writes(work, self.target, self.to, width)
+        self.target.at(self.to, width)[:] = self.origin.at(self.source, width)
 
 
 class Memory:
@@ -47,7 +67,8 @@ class Memory:
             return self.context.refused(call, errors.INVALID_VALUE, why, site, (0,))
         self.arena.release(found, site)
         if not in_stream:
-            self.context.orders.host_waits(WHOLE_DEVICE, 0)
+            call = ("cudaFreeHost" if of_host else "cudaFree") + f" (at {mark(site)})" * bool(site)
+            self.context.seen_only(call, self.context.host_waits(WHOLE_DEVICE, 0))
         return Answer(0, (found.size,))
 
     def register_host(self, address: int, size: int, first: int, pages: int, site: int) -> Answer:
@@ -61,6 +82,7 @@ class Memory:
         found = self.arena.find(address)
         if found is None or found.kind != REGISTERED:
             return Answer(errors.NOT_REGISTERED)
+        self.context.late.show_all()
         self.arena.release(found)
         return Answer()
 
@@ -91,50 +113,79 @@ class Memory:
         stream: int,
         site: int,
     ) -> Answer:
-        """Rows of `width` bytes."""
+        """Rows of `width` bytes. With 1 where they are moved already, with 0 where the program does it."""
         self.context.see(site)
         if self.context.lost:
             return Answer(self.context.lost)
         orders, waits = self.context.orders, stream == NO_STREAM
         what = TO_DEVICE if self._of_device(to) and not self._of_device(source) else OTHER
         work = orders.begin(0 if waits else stream, "cudaMemcpy" + "Async" * (not waits), site, what)
-        for row in range(height):
-            here, there = to + row * to_pitch, source + row * pitch
-            target, origin = self.arena.find(here), self.arena.find(there)
+        rows = [
+            Row(here, there, self.arena.find(here), self.arena.find(there))
+            for here, there in ((to + n * to_pitch, source + n * pitch) for n in range(height))
+        ]
+        for row in rows:
             why = self._why_no_end(
-                "destination", here, target, width, kind, (HOST_TO_DEVICE, DEVICE_TO_DEVICE)
-            ) or self._why_no_end("source", there, origin, width, kind, (DEVICE_TO_HOST, DEVICE_TO_DEVICE))
+                "destination", row.to, row.target, width, kind, (HOST_TO_DEVICE, DEVICE_TO_DEVICE)
+            ) or self._why_no_end(
+                "source", row.source, row.origin, width, kind, (DEVICE_TO_HOST, DEVICE_TO_DEVICE)
+            )
             if why:
                 return self.context.refused("cudaMemcpy", errors.INVALID_VALUE, why, site)
-            if target:
-                target.same_written(here, origin, there, width)
+        for row in rows:
+            if row.target:
+                row.target.same_written(row.to, row.origin, row.source, width)
             if orders.needed:
-                orders.range(work, "reads", origin, there, width)
-                orders.range(work, "writes", target, here, width)
-        if waits:
-            orders.host_waits(STREAM, 0)
-        return Answer()
+                orders.range(work, "reads", row.origin, row.source, width)
+                orders.range(work, "writes", row.target, row.to, width)
+        return Answer(0, (self._moved(rows, width, work, waits),))
 
-    def fill(self, to: int, pitch: int, width: int, height: int, stream: int, site: int) -> Answer:
+    def _moved(self, rows: list[Row], width: int, work: Piece, waits: bool) -> bool:
+        """Move the bytes, where both ends are memory of CUDA. A copy out to ordinary memory, or from host to host,
+        keeps the host waiting."""
+        late, target, origin = self.context.late, rows[0].target, rows[0].origin
+        if waits:
+            self.context.host_waits(STREAM, 0)
+        elif target is None or (target.shared and (origin is None or origin.kind in OF_HOST)):
+            waits = True
+            late.show(work.done)
+        if target is None or origin is None:
+            return False
+        with late.device():
+            for row in rows:
+                row.move(width, None if waits else late, work)
+        return True
+
+    def fill(
+        self, to: int, pitch: int, width: int, height: int, stream: int, site: int, value: int = 0
+    ) -> Answer:
         self.context.see(site)
         if self.context.lost:
             return Answer(self.context.lost)
-        orders = self.context.orders
-        work = orders.begin(0 if stream == NO_STREAM else stream, "cudaMemset", site)
-        for row in range(height):
-            here = to + row * pitch
-            target = self.arena.find(here)
-            why = self._why_no_end("destination", here, target, width, DEVICE_TO_DEVICE, (DEVICE_TO_DEVICE,))
-            if why or target is None:
-                return self.context.refused("cudaMemset", errors.INVALID_VALUE, why, site)
-            target.note_written(here, width)
-            if orders.needed:
-                orders.range(work, "writes", target, here, width)
+        orders, waits = self.context.orders, stream == NO_STREAM
+        work = orders.begin(0 if waits else stream, "cudaMemset", site)
+        with self.context.late.device():
+            for row in range(height):
+                here = to + row * pitch
+                target = self.arena.find(here)
+                why = self._why_no_end(
+                    "destination", here, target, width, DEVICE_TO_DEVICE, (DEVICE_TO_DEVICE,)
+                )
+                if why or target is None:
+                    return self.context.refused("cudaMemset", errors.INVALID_VALUE, why, site)
+                target.note_written(here, width)
+                if orders.needed:
+                    orders.range(work, "writes", target, here, width)
+                self.context.late.writes(work, target, here, width)
+                target.at(here, width)[:] = value & 0xFF
+        if waits and target and target.shared:
+            self.context.host_waits(STREAM, 0)
         return Answer()
 
     def reset(self) -> Answer:
         """cudaDeviceReset."""
         self.context.lost = 0
+        self.context.seen_only("cudaDeviceReset", self.context.host_waits(WHOLE_DEVICE, 0))
         for each in self._own():
             self.arena.release(each)
         return Answer()

@@ -54,6 +54,11 @@ class Piece:
         """Whether the other one is surely over when this one begins."""
         return other.place <= self.known.get(other.stream, 0)
 
+    @property
+    def done(self) -> Clock:
+        """What is over when it is."""
+        return {**self.known, self.stream: self.place}
+
     def waited_in_host(self, other: Piece) -> bool:
         """Whether the host asked for this one only when the other was over."""
         return other.place <= self.host.get(other.stream, 0)
@@ -115,14 +120,23 @@ class Orders:
         number = self._number(handle)
         self._clocks[number] = _both(self._clocks[number], self._events.get(event, {}))
 
-    def host_waits(self, what: int, handle: int) -> None:
+    def host_waits(self, what: int, handle: int) -> Clock:
+        """All that the host has waited for, from now on."""
+        self._host = self.awaited(what, handle)
+        return self._host
+
+    def awaited(self, what: int, handle: int) -> Clock:
+        """What would be over if the host waited for that."""
         if what == EVENT:
             known = self._events.get(handle, {})
         elif what == STREAM:
             known = self._known(self._number(handle))
         else:
             known = _both(*self._clocks.values())
-        self._host = _both(self._host, known)
+        return _both(self._host, known)
+
+    def host_knows(self, clock: Clock) -> bool:
+        return all(place <= self._host.get(stream, 0) for stream, place in clock.items())
 
     def begin(self, handle: int, words: str, site: int, kind: str = OTHER) -> Piece:
         """A piece of work in this stream."""
@@ -134,7 +148,7 @@ class Orders:
             len(self.pieces) + 1, number, place, known, f"{words} in {name}", site, kind, self._host
         )
         self.pieces.append(piece)
-        self._clocks[number] = {**known, number: place}
+        self._clocks[number] = piece.done
         return piece
 
     # ---- what it touches

@@ -20,12 +20,16 @@ from .compile import Build, BuildError, Built, build
 from .context import Context, Stopped
 from .devices import gpu_of
 from .folder import of_a_run
+from .late import Late
 from .progress import Progress, TooLong
 from .report import Findings, ProgramReport
 from .runtime import Runtime
 
 MOMENT = 2
 """Seconds."""
+QUIET = 10
+"""Seconds. A host that asks for nothing so long may look at memory for what a kernel writes there, and waits no other
+way: it is shown what was done."""
 INTERRUPTED = "stopped by Ctrl-C or kill: this is what was seen so far"
 LIMIT = 600
 """Seconds that one launch may take."""
@@ -45,6 +49,7 @@ def run(
     cuda12: bool = True,
     each_launch_once: bool = False,
     judge_each_launch_once: bool = False,
+    at_once: bool = False,
     tell: Callable[[str], None] | None = None,
     **started: object,
 ) -> ProgramReport:
@@ -56,8 +61,8 @@ def run(
     names that went with CUDA 13 are there. `each_launch_once`: of launches of a kernel that are alike, all
     but the first few and then one now and then are left out; what the program computes may not be right then.
     `judge_each_launch_once`: those are only computed: nobody looks for races in them, and all numbers are
-    right. `tell` gets lines about long launches. `started`: for the program's own process, as in
-    subprocess.Popen: cwd, stdin, stdout.
+    right. `at_once`: the host sees what streams wrote without a wait. `tell` gets lines about long launches.
+    `started`: for the program's own process, as in subprocess.Popen: cwd, stdin, stdout.
 
     Raises BuildError where it does not compile, and ValueError for an architecture that is not known.
     """
@@ -72,7 +77,7 @@ def run(
             raise BuildError(f"{built.program} is no program of this machine: give its sources")
         for note in built.notes:
             findings.note(note)
-        context = Context(gpu, wanted.number, findings, gpus=gpus)
+        context = Context(gpu, wanted.number, findings, Late(at_once), gpus=gpus)
         progress = Progress(limit, tell, all_judged=not (each_launch_once or judge_each_launch_once))
         runtime = Runtime(context, progress, own, seed, each_launch_once, judge_each_launch_once)
         return _run(built, [*map(str, args)], runtime, started)
@@ -109,7 +114,7 @@ def _run(built: Built, args: Sequence[str], runtime: Runtime, started: dict) -> 
     finally:
         theirs.close()
     try:
-        while question := _next(ours, program):
+        while question := _next(ours, program, runtime.context.quiet):
             heard = True
             wire.send(ours, runtime.answer(question))
     except (Stopped, TooLong) as reason:
@@ -133,19 +138,26 @@ def _run(built: Built, args: Sequence[str], runtime: Runtime, started: dict) -> 
         stopped = f"the program was ended by {signal.Signals(-returned).name}"
     elif not stopped and not returned and not runtime.context.orders.pieces:
         stopped = "there was nothing to look at"
+    if not stopped:
+        runtime.context.seen_only("the program ended", runtime.context.late.show_all())
     leaks = [] if stopped or returned else runtime.memory.leaks()
     shown = 0 if stopped else returned
     work, memory = runtime.context.orders.pieces, runtime.context.arena.most_of_device
     return runtime.context.findings.report(leaks, stopped, shown, monotonic() - began, work, memory)
 
 
-def _next(channel: socket.socket, program: subprocess.Popen) -> wire.Question | None:
+def _next(
+    channel: socket.socket, program: subprocess.Popen, quiet: Callable[[], None]
+) -> wire.Question | None:
     """What the program asks next; None when it has ended, though a process that it left behind holds the channel."""
+    began = monotonic()
     heard = select.poll()
     heard.register(channel, select.POLLIN)
     while not heard.poll(MOMENT * 1000):
         if program.poll() is not None:
             return None
+        if monotonic() - began > QUIET:
+            quiet()
     return wire.receive(channel)
 
 

@@ -1,6 +1,7 @@
 """What each question of the program means: who answers it, by the names that the shim uses.
 
-A launch runs when it is asked for, whatever its stream: an order that streams and events always allow.
+A launch runs when it is asked for, whatever its stream: an order that streams and events always allow. The host sees
+what it wrote only when it has waited for it (late.py).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from .fatbin import NoPtx, ptx_in
 from .launches import Launches
 from .memory import Memory
 from .modules import Function, Module
+from .orders import STREAM, Clock
 from .progress import Progress
 from .sites import mark
 from .tensor_maps import NotSimulated, Refused, encode
@@ -60,6 +62,7 @@ class Runtime:
         self.modules: list[Module] = []
         self.linked: list[Module] = []  # those that share functions and variables
         self.symbols: dict[int, tuple[Module, str]] = {}
+        self._not_ready: dict[tuple[int, int], Clock] = {}  # what a query said so of, and what was not over
         rooms = {
             self: (
                 *("hello", "module", "function", "variable", "managed_variable", "symbol"),
@@ -68,6 +71,8 @@ class Runtime:
                     "device",
                     "attributes",
                     "wait",
+                    "query",
+                    "host_function",
                     "stream",
                     "record",
                     "wait_event",
@@ -151,6 +156,8 @@ class Runtime:
 
     def managed_variable(self, module: int, host: int, size: int, data: bytes) -> Answer:
         self.variable(module, host, size, data)
+        if found := self._variable(*self.symbols[host]):
+            found.managed = True
         return self.symbol(host)
 
     def symbol(self, host: int) -> Answer:
@@ -192,9 +199,23 @@ class Runtime:
         return Answer()
 
     def wait(self, what: int, handle: int) -> Answer:
-        """The host waits. All that was asked for is done anyway."""
-        self.context.orders.host_waits(what, handle)
+        """The host waits. All that was asked for is done anyway; from now on the host sees it."""
+        self.context.host_waits(what, handle)
         return Answer(self.context.lost)
+
+    def query(self, what: int, handle: int) -> Answer:
+        """The host asks whether something is over. Work of which it does not know that is not: once."""
+        orders = self.context.orders
+        clock = orders.awaited(what, handle)
+        if not orders.host_knows(clock) and self._not_ready.get((what, handle)) != clock:
+            self._not_ready[what, handle] = clock
+            return Answer(self.context.lost or errors.NOT_READY)
+        return self.wait(what, handle)
+
+    def host_function(self, stream: int) -> Answer:
+        """A stream calls a function of the host, and what the stream did before is over."""
+        self.context.late.show(self.context.orders.awaited(STREAM, stream))
+        return Answer()
 
     def tensor_map(self, *numbers: int, data: bytes) -> Answer:
         """The bytes of a map, or an error of the driver."""

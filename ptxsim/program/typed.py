@@ -55,6 +55,11 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     )
     add("--gpus", type=count, default=1, metavar="N", help="that the program sees, alike (1)")
     add("--seed", type=int, metavar="N", help="another legal order of the warps")
+    add(
+        "--at-once",
+        action="store_true",
+        help="the host sees what streams wrote without a wait: a program that is right only so lacks one",
+    )
     alike = command.add_mutually_exclusive_group()
     alike.add_argument(
         "--judge-each-launch-once",
@@ -115,6 +120,7 @@ def _reported(asked: argparse.Namespace) -> int:
             cuda12=not asked.no_cuda12,
             each_launch_once=asked.each_launch_once,
             judge_each_launch_once=asked.judge_each_launch_once,
+            at_once=asked.at_once,
         )
     except (BuildError, OSError, ValueError) as reason:
         print(reason, file=sys.stderr)

@@ -97,6 +97,7 @@ class BulkCopies:
         machine.work(ISSUE)
         target = load.target
         self._gets_on(load.buffer, load.units, load.unit_size)
+        _note_seen(load.buffer, "reads", load.units, load.unit_size)
         self.overwrite(load.pc, target.lanes, load.chunks, load.grain)
         if load.buffer is machine.shared:
             machine.shadow.on_async_read(machine, load.source)
@@ -250,4 +251,11 @@ class BulkCopies:
             shadow.on_access(machine, act, target, changed)
         if store.buffer.written is not None:
             note_written(store.buffer.written, store.units, size)
+        _note_seen(store.buffer, "changes" if store.change else "writes", store.units, size)
         memory[store.units] = store.change(memory[store.units], store.data) if store.change else store.data
+
+
+def _note_seen(memory: Buffer | SharedMemory | None, kind: str, units: np.ndarray, size: int) -> None:
+    """For who wants to know what a launch touches of an array."""
+    if isinstance(memory, Buffer) and memory.seen is not None and len(units):
+        memory.seen.note(kind, units, size)

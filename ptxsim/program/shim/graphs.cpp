@@ -99,6 +99,7 @@ cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, con
 cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* behind, size_t count,
                                  const cudaHostNodeParams* how) {
     return added(graph, node, behind, count, [how = *how] {
+        host_function(nullptr);
         how.fn(how.userData);
         return cudaSuccess;
     });

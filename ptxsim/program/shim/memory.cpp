@@ -1,4 +1,5 @@
-// Memory: allocations, copies and fills. The simulator says whether one is right; the bytes are moved here.
+// Memory: allocations, copies and fills. The simulator says whether one is right, and fills;
+// bytes from or to other memory of the host are moved here.
 
 #include <cstdlib>
 #include <cstring>
@@ -69,16 +70,15 @@ cudaError_t copy(Plane to, Plane from, size_t width, size_t height, cudaMemcpyKi
     Answer answer = ask("copy", {word(to.at), to.pitch, word(from.at), from.pitch, width, height, kind,
                                  stream_of_work(stream), site});
     if (answer.error) return answer.error;
-    for (size_t row = 0; row < height; ++row) memmove(reachable(to.row(row)), reachable(from.row(row)), width);
+    bool moved = answer.numbers[0];
+    for (size_t row = 0; row < height && !moved; ++row)
+        memmove(reachable(to.row(row)), reachable(from.row(row)), width);
     return cudaSuccess;
 }
 
-cudaError_t fill(Plane to, int value, size_t width, size_t height, uint64_t site, cudaStream_t stream = nullptr) {
+cudaError_t fill(Plane to, int value, size_t width, size_t height, uint64_t site, uint64_t stream = NO_STREAM) {
     if (!width || !height) return cudaSuccess;
-    Answer answer = ask("fill", {word(to.at), to.pitch, width, height, stream_of_work(word(stream)), site});
-    if (answer.error) return answer.error;
-    for (size_t row = 0; row < height; ++row) memset(reachable(to.row(row)), value, width);
-    return cudaSuccess;
+    return ask("fill", {word(to.at), to.pitch, width, height, stream_of_work(stream), site, uint64_t(value)}).error;
 }
 
 Plane plane(const void* at, size_t pitch = 0) { return {static_cast<char*>(const_cast<void*>(at)), pitch}; }
@@ -117,7 +117,7 @@ cudaError_t copy_3d(const cudaMemcpy3DParms& all, uint64_t site, uint64_t stream
 }
 
 cudaError_t fill_3d(const cudaPitchedPtr& to, int value, const cudaExtent& extent, uint64_t site,
-                    cudaStream_t stream = nullptr) {
+                    uint64_t stream = NO_STREAM) {
     for (size_t z = 0; z < extent.depth; ++z) {
         Plane slice{static_cast<char*>(to.ptr) + z * to.ysize * to.pitch, to.pitch};
         if (cudaError_t error = fill(slice, value, extent.width, extent.height, site, stream)) return error;
@@ -237,21 +237,21 @@ cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* all, cudaStream_t stream)
 cudaError_t cudaMemset(void* to, int value, size_t bytes) { return noted(fill(plane(to), value, bytes, 1, SITE)); }
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
     uint64_t site = SITE;
-    return noted(in_stream(stream, [=] { return fill(plane(to), value, bytes, 1, site, stream); }));
+    return noted(in_stream(stream, [=] { return fill(plane(to), value, bytes, 1, site, word(stream)); }));
 }
 cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
     return noted(fill(plane(to, pitch), value, width, height, SITE));
 }
 cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
     uint64_t site = SITE;
-    return noted(in_stream(stream, [=] { return fill(plane(to, pitch), value, width, height, site, stream); }));
+    return noted(in_stream(stream, [=] { return fill(plane(to, pitch), value, width, height, site, word(stream)); }));
 }
 cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent) {
     return noted(fill_3d(to, value, extent, SITE));
 }
 cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream) {
     uint64_t site = SITE;
-    return noted(in_stream(stream, [=] { return fill_3d(to, value, extent, site, stream); }));
+    return noted(in_stream(stream, [=] { return fill_3d(to, value, extent, site, word(stream)); }));
 }
 
 cudaError_t cudaGetSymbolAddress(void** at, const void* symbol) { return address_of(symbol, 0, at); }

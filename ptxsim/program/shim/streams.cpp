@@ -1,5 +1,6 @@
 // Streams and events. What is put into a stream is done at once: in the order of the program's own calls, which
-// every stream and every event allows. What is put into a stream that is recorded waits in a graph.
+// every stream and every event allows; the simulator shows the host what it wrote when it waits (late.py). What is put
+// into a stream that is recorded waits in a graph.
 
 #include <chrono>
 #include <cstdio>
@@ -35,6 +36,14 @@ cudaError_t waited(Waits what, const void* handle = nullptr) {
     return noted(ask("wait", {what, word(handle)}).error);
 }
 
+// "Not ready" is an answer, and no error that cudaGetLastError gives.
+cudaError_t asked(Waits what, const void* handle) {
+    Answer answer = ask("query", {what, word(handle)});
+    if (answer.error == cudaErrorNotReady) return answer.error;
+    print_what_was_printed();
+    return noted(answer.error);
+}
+
 thread_local cudaStream_t stream_of_graph = nullptr;
 thread_local bool runs_graph = false;
 
@@ -62,6 +71,8 @@ cudaError_t in_stream(cudaStream_t stream, Work work) {
     }
     return work();
 }
+
+void host_function(cudaStream_t stream) { ask("host_function", {stream_of_work(word(stream))}); }
 
 uint64_t stream_of_work(uint64_t asked) { return runs_graph ? word(stream_of_graph) : asked; }
 
@@ -93,7 +104,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return waited(FOR_STREAM, stream); }
-cudaError_t cudaStreamQuery(cudaStream_t stream) { return waited(FOR_STREAM, stream); }
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return asked(FOR_STREAM, stream); }
 cudaError_t cudaDeviceSynchronize() { return waited(FOR_DEVICE); }
 cudaError_t cudaThreadSynchronize() { return waited(FOR_DEVICE); }
 
@@ -114,12 +125,14 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void* data, unsigned) {
     return noted(in_stream(stream, [=] {
+        host_function(stream);
         call(stream, cudaSuccess, data);
         return cudaSuccess;
     }));
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t call, void* data) {
     return noted(in_stream(stream, [=] {
+        host_function(stream);
         call(data);
         return cudaSuccess;
     }));
@@ -139,7 +152,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return not
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
     return noted(set(event, stream));
 }
-cudaError_t cudaEventQuery(cudaEvent_t event) { return waited(FOR_EVENT, event); }
+cudaError_t cudaEventQuery(cudaEvent_t event) { return asked(FOR_EVENT, event); }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) { return waited(FOR_EVENT, event); }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t first, cudaEvent_t second) {
     if (!first->set || !second->set) return noted(cudaErrorInvalidResourceHandle);

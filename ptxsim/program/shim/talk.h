@@ -37,6 +37,9 @@ const uint64_t NO_STREAM = ~uint64_t(0);
 uint64_t stream_of_work(uint64_t asked);
 cudaError_t in_graph(cudaStream_t stream, const std::function<cudaError_t()>& works);
 
+// A stream comes to a function of the host, which may look at what the stream did.
+void host_function(cudaStream_t stream);
+
 // What kernels printed since the last time.
 void print_what_was_printed();
 void keep_printed(const std::string& text);

@@ -138,6 +138,19 @@ peers: 1 0 704 705, 101
 on GPU 1: 9 18 27
 pointers: 0 1 0
 """
+SEEN = "{} {} {}, {} questions, no error\n"
+WAITED = {
+    "stream": (3000, 3000, 32, 0),
+    "device": (3000, 3000, 32, 0),
+    "event": (3000, 3000, 32, 0),
+    "stream-loop": (3000, 3000, 32, 1),
+    "event-loop": (3000, 3000, 32, 1),
+    "earlier-event": (0, 3000, 32, 0),
+    "other-stream": (0, 0, 0, 0),
+    "default-stream": (0, 0, 0, 0),
+    "one-question": (0, 0, 0, 0),
+}
+"""Of late.cu: what the host sees of pinned memory, managed memory, and a managed variable; and how often it asked."""
 CASES = [
     Case("gpus.cu --gpus 2", TWO_GPUS, "gpus.cu: 2 launches of 1 kernel, 2 blocks, "),
     Case(
@@ -170,6 +183,14 @@ CASES = [
         "streams.cu:31: stream-conflict: cudaMemcpy in the default stream reads",
         1,
     ),
+    *(Case(f"late.cu -- {how}", SEEN.format(*seen), "no hazard found") for how, seen in WAITED.items()),
+    Case(
+        "late.cu -- nothing",
+        SEEN.format(0, 0, 0, 0),
+        "note: until cudaFree (at late.cu:49) the host did not wait for the launch of count in stream 1 (at "
+        "late.cu:30), and for 2 more: before, it sees nothing of what was written",
+    ),
+    Case("late.cu --at-once -- nothing", SEEN.format(3000, 3000, 32, 0), "no hazard found"),
     Case("tensor.cu --arch 90a", TENSOR, REFUSED_MAP, 1),
     Case("tensor.cu --arch 90a -D NO_WAIT", TENSOR.replace("544 1023", "-nan -nan"), "unwaited-copy", 1),
     Case("functions.cu -D LATER=0", FUNCTIONS, "functions.cu: 4 launches of 4 kernels, 4 blocks, "),
@@ -212,6 +233,17 @@ def test_other_programs(ran, case):
     status, printed, report = ran(*case.typed.split())
     assert (status, printed) == (case.status, case.printed)
     assert case.said in report
+
+
+def test_a_host_that_waits_by_looking(ran, monkeypatch):
+    """No call tells that it waits. It is shown all in the end."""
+    monkeypatch.setattr(sys.modules[run.__module__], "QUIET", 0)
+    status, printed, report = ran("late.cu", "--", "memory-loop")
+    assert (status, printed) == (0, SEEN.format(3000, 3000, 32, 0))
+    assert (
+        "note: until it had asked for nothing for long the host did not wait for the launch of count"
+        in report
+    )
 
 
 BUILT = ("-arch=compute_80", "-code=compute_80", "-g", "-lineinfo", "--cudart=shared")
