@@ -237,6 +237,33 @@ BARRIER_BEHIND = """extern "C" __global__ void pieces(const float* sums, float* 
 """
 
 
+RIGHT = """__device__ void theirs(const float* sums, float* left, int* flag, float* C)
+{
+    int t = threadIdx.x;
+    float sum = sums[blockIdx.x * blockDim.x + t];
+    if (blockIdx.x == 0) {
+        left[t] = sum;
+        __syncthreads();
+        if (t == 0) asm volatile("st.release.gpu.global.s32 [%0], 1;" :: "l"(flag) : "memory");
+    } else {
+        int up = t > 0;
+        while (!up) asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(up) : "l"(flag) : "memory");
+        __syncthreads();
+        C[t] = sum + left[t];
+    }
+}
+"""
+BOTH = """extern "C" __global__ void pieces(const float* sums, float* left, int* flag, float* C)
+{{
+    if (blockIdx.x == 0)
+        {leaves}(sums, left, flag, C);
+    else
+        {takes}(sums, left, flag, C);
+}}
+"""
+ASKS_ALL = r"__syncthreads_(or|and|count)"
+
+
 def _leave_and_take(answer: Any) -> None:
     """Right sums, and an order between the two blocks for each thread, which numbers do not show."""
     demand_kernel(answer)
@@ -244,17 +271,24 @@ def _leave_and_take(answer: Any) -> None:
         sums = np.arange(2 * threads, dtype=np.float32)
         left, C = np.full((2, threads), np.nan, np.float32)
         report = _in_any_order(answer, threads, (sums, left, np.zeros(1, np.int32), C))
-        if any(hazard.kind == "block-conflict" for hazard in report.hazards) and _goes_on(answer, threads):
-            raise CheckFailed(str(report), causes=("goes-on",))
+        if conflict := next((each for each in report.hazards if each.kind == "block-conflict"), None):
+            why = _broken_link(answer, threads)
+            fail(f"block-conflict at line {conflict.line}: {conflict.message}", why, "block-conflict")
         demand_no_hazard(report)
         wrong = (sums[:threads] + sums[threads:] != C).sum()
         demand(not wrong, f"no hazard, and {wrong} of {threads} sums of C are wrong.", "wrong-numbers")
         demand((left == sums[:threads]).all(), "C is right, and block 0 left no sums.", "nothing-left")
         _demand_left_and_taken(answer, threads)
-    text = (
-        "the sums are right, but block 1 gives up: before block 0 has begun it finishes, the flag still down."
+    before = _before_the_other(answer, OF_A_BLOCK[0])
+    text = "the sums are right, but block 1 gives up"
+    demand(
+        before != "goes-on", f"{text}: before block 0 has begun it finishes, the flag still down.", "gives-up"
     )
-    demand(not _goes_on(answer, OF_A_BLOCK[0]), text, "gives-up")
+    demand(
+        before != "counts",
+        f"{text}: its loop has an end of its own, far away, also while the flag is down.",
+        "gives-up",
+    )
     _demand_barriers_of_all(answer, OF_A_BLOCK[0])
 
 
@@ -285,12 +319,44 @@ def _demand_barriers_of_all(answer: Any, threads: int) -> None:
     demand_no_hazard(simulate(kernel, (2,), (threads,), args, 0, MOST_STEPS, in_turn="up"))
 
 
-def _goes_on(answer: Any, threads: int) -> bool:
-    """Whether block 1, before block 0 has begun, finishes although the flag is down."""
+def _before_the_other(answer: Any, threads: int) -> str:
+    """What block 1 does before block 0 has begun, the flag down: "waits"; "goes-on", to its end; or "counts", in a loop
+    that would end some time. (Of a loop around a barrier that asks all threads the simulator cannot say that.)"""
     sums, C = np.zeros(2 * threads, np.float32), np.full(threads, np.nan, np.float32)
     args = (sums, np.zeros_like(C), np.zeros(1, np.int32), C)
-    simulate(answer, (2,), (threads,), args, 0, MOST_STEPS, in_turn="down")
-    return not np.isnan(C).any()
+    report = simulate(answer, (2,), (threads,), args, 0, MOST_STEPS, in_turn="down")
+    if not np.isnan(C).any():
+        return "goes-on"
+    counts = any(hazard.kind == "step-limit" for hazard in report.hazards)
+    return "counts" if counts and not re.search(ASKS_ALL, answer.code) else "waits"
+
+
+def _broken_link(answer: Any, threads: int) -> str:
+    """Of a chain that does not hold: that nobody waits; else the end at fault, tried with a right other end, and there
+    the flag, if it fails a block of one thread, too, else the barrier."""
+    if _before_the_other(answer, threads) == "goes-on":
+        return "goes-on"
+    for end, ends in (("leave", "mine theirs"), ("take", "theirs mine")):
+        kernel = _with_ends(answer, *ends.split())
+        if kernel is not None and _conflicts(kernel, threads):
+            return f"{end}-flag" if _conflicts(kernel, 1) else f"{end}-barrier"
+    return "block-conflict"
+
+
+def _with_ends(answer: Any, leaves: str, takes: str) -> Any | None:
+    """A kernel with one end of the answer's; None where its text is not as the cell had it."""
+    body, name = re.subn(KERNEL, "__device__ void mine(", answer.code, count=1)
+    if not name or not {"release", "acquired"} <= set(re.findall(r"\w+", body)):
+        return None
+    code = f"{body}\n{RIGHT}\n{BOTH.format(leaves=leaves, takes=takes)}"
+    return cupy_on_numpy.RawKernel(code, answer.name, options=answer.options)
+
+
+def _conflicts(kernel: Any, threads: int) -> bool:
+    left, C = np.full((2, threads), np.nan, np.float32)
+    args = (np.zeros(2 * threads, np.float32), left, np.zeros(1, np.int32), C)
+    report = simulate(kernel, (2,), (threads,), args, 0, MOST_STEPS)
+    return any(hazard.kind == "block-conflict" for hazard in report.hazards)
 
 
 def _demand_left_and_taken(answer: Any, threads: int) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ..ground.memory import in_bytes
 from . import errors
 from .arena import DEVICE, OF_HOST, OF_KERNELS, REGISTERED, SEEN_BY_HOST, VARIABLE, Allocation
@@ -157,13 +159,23 @@ class Memory:
         return True
 
     def fill(
-        self, to: int, pitch: int, width: int, height: int, stream: int, site: int, value: int = 0
+        self,
+        to: int,
+        pitch: int,
+        width: int,
+        height: int,
+        stream: int,
+        site: int,
+        value: int = 0,
+        element: int = 1,
     ) -> Answer:
+        """Rows of `width` bytes; in each `element` of them the lowest bytes of `value`."""
         self.context.see(site)
         if self.context.lost:
             return Answer(self.context.lost)
         orders, waits = self.context.orders, stream == NO_STREAM
         work = orders.begin(0 if waits else stream, "cudaMemset", site)
+        pattern = np.frombuffer(value.to_bytes(8, "little")[:element], np.uint8)
         with self.context.late.device():
             for row in range(height):
                 here = to + row * pitch
@@ -177,7 +189,7 @@ class Memory:
                 if orders.needed:
                     orders.range(work, "writes", target, here, width)
                 self.context.late.writes(work, target, here, width)
-                target.at(here, width)[:] = value & 0xFF
+                target.at(here, width).reshape(-1, element)[:] = pattern
         if waits and target and target.shared:
             self.context.host_waits(STREAM, 0)
         return Answer()

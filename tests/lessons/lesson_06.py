@@ -23,7 +23,8 @@ LOOK = """if (t == 0)
             while (!acquired(flag)) {}"""
 KNOW = "__syncthreads();                              // all know"
 LEAVE, TAKE = f"{WROTE}\n        {RAISED}", f"{LOOK}\n        {KNOW}"
-CHAIN = "which chain leads from that write to that read?"
+LEAVES = "the link from the writes to the release is missing"
+TAKES = "the link from the acquire to the reads is missing"
 
 RIGHT_ANSWERS = {
     "06.2": [
@@ -90,6 +91,23 @@ RIGHT_ANSWERS = {
         (
             "all threads wait together",
             [(TAKE, "while (!__syncthreads_or(t == 0 && acquired(flag))) {}")],
+        ),
+        (
+            "pauses that grow",
+            [
+                (
+                    LOOK,
+                    "if (t == 0)\n            for (unsigned ns = 8; !acquired(flag); ns = ns < 256 ? 2 * ns : ns)\n"
+                    "                __nanosleep(ns);",
+                )
+            ],
+        ),
+        (
+            "counts its looks",
+            [
+                (LOOK, "int looks = 0;\n        if (t == 0)\n            while (!acquired(flag)) ++looks;"),
+                (KNOW, "__syncthreads();\n        if (looks == 7) C[t] = looks;"),
+            ],
         ),
         (
             "fences, too",
@@ -165,10 +183,10 @@ WRONG_ANSWERS = {
         ("a typo", [(ROW, "row = tile * k_tiles")], "whole numbers"),
     ],
     "06.10": [
-        ("no barrier before the flag", [(WROTE, "")], CHAIN),
-        ("the flag first", [(LEAVE, f"{RAISED}\n        __syncthreads();")], CHAIN),
-        ("no barrier behind the wait", [(KNOW, "")], CHAIN),
-        ("the barrier before the wait", [(LOOK, "__syncthreads();"), (KNOW, LOOK)], CHAIN),
+        ("no barrier before the flag", [(WROTE, "")], LEAVES),
+        ("the flag first", [(LEAVE, f"{RAISED}\n        __syncthreads();")], LEAVES),
+        ("no barrier behind the wait", [(KNOW, "")], TAKES),
+        ("the barrier before the wait", [(LOOK, "__syncthreads();"), (KNOW, LOOK)], TAKES),
         ("no wait", [(LOOK, "")], "Is there a loop, and when does it end?"),
         ("looks once", [(LOOK, "if (t == 0) acquired(flag);")], "Is there a loop, and when does it end?"),
         ("a barrier of one thread", [
@@ -188,15 +206,25 @@ WRONG_ANSWERS = {
         ("looks fifty times", [
             (LOOK, "if (t == 0)\n            for (int i = 0; i < 50 && !acquired(flag); ++i) {}")],
          "later than any number of looks"),
+        ("looks twenty thousand times", [
+            (LOOK, "if (t == 0)\n            for (int i = 0; i < 20000 && !acquired(flag); ++i) {}")],
+         "later than any number of looks"),
+        ("looks two billion times", [
+            (LOOK, "if (t == 0)\n            for (int i = 0; i >= 0 && i < 2000000000 && !acquired(flag); ++i) {}")],
+         "later than any number of looks"),
         ("looks for some cycles", [
             (LOOK, "long long from = clock64();\n        if (t == 0)\n"
                    "            while (!acquired(flag) && clock64() - from < 100000) {}")],
          "later than any number of looks"),
         ("nobody raises it", [(RAISED, "")], "who in block 0 releases it"),
-        ("a plain store", [(RAISED, "if (t == 0) *flag = 1;")], CHAIN),
-        ("a plain load", [(LOOK, "if (t == 0)\n            while (!*(volatile int*)flag) {}")], CHAIN),
-        ("every thread raises it", [(WROTE, ""), (RAISED, "release(flag);")], CHAIN),
-        ("a barrier of one warp", [(WROTE, "__syncwarp();")], CHAIN),
+        ("a plain store", [(RAISED, "if (t == 0) *flag = 1;")], "a plain store is no release"),
+        ("a plain load", [(LOOK, "if (t == 0)\n            while (!*(volatile int*)flag) {}")],
+         "a plain load is no acquire"),
+        ("every thread raises it", [(WROTE, ""), (RAISED, "release(flag);")], LEAVES),
+        ("a barrier of one warp", [(WROTE, "__syncwarp();")], LEAVES),
+        ("a fence in place of the barrier", [(WROTE, "__threadfence();")], LEAVES),
+        ("a fence behind the wait", [(KNOW, "__threadfence();")], TAKES),
+        ("a barrier of one warp behind the wait", [(KNOW, "__syncwarp();")], TAKES),
         ("block 1 adds up again what block 0 has", [
             (LOOK, ""), (KNOW, "C[t] = sum + sums[t];\n        return;")], "finds those of block 0 in `left`"),
         ("nobody raises it, and nobody looks", [

@@ -77,10 +77,7 @@ CUresult launched(CUfunction function, Launch how, void** arguments, void** extr
 
 CUresult filled(CUdeviceptr to, unsigned value, size_t size, size_t count, uint64_t site, CUstream stream) {
     return of_driver(in_stream(stream, [=] {
-        cudaError_t error = fill(plane(at(to)), 0, size * count, 1, site, stream);
-        if (!error)
-            for (size_t i = 0; i < count; ++i) memcpy(reachable(at(to + i * size)), &value, size);
-        return error;
+        return fill(plane(at(to)), value, size * count, 1, site, word(stream), size);
     }));
 }
 

@@ -76,9 +76,11 @@ cudaError_t copy(Plane to, Plane from, size_t width, size_t height, cudaMemcpyKi
     return cudaSuccess;
 }
 
-cudaError_t fill(Plane to, int value, size_t width, size_t height, uint64_t site, uint64_t stream = NO_STREAM) {
+// Of each `element` bytes.
+cudaError_t fill(Plane to, unsigned value, size_t width, size_t height, uint64_t site, uint64_t stream = NO_STREAM,
+                 size_t element = 1) {
     if (!width || !height) return cudaSuccess;
-    return ask("fill", {word(to.at), to.pitch, width, height, stream_of_work(stream), site, uint64_t(value)}).error;
+    return ask("fill", {word(to.at), to.pitch, width, height, stream_of_work(stream), site, value, element}).error;
 }
 
 Plane plane(const void* at, size_t pitch = 0) { return {static_cast<char*>(const_cast<void*>(at)), pitch}; }
