@@ -308,6 +308,7 @@ def _copied(answer: Any, threads: int, first: int, count: int, width: int, strid
     if not report.ok:
         raise CheckFailed(f"{report.brief()} {told}.", report.hazards)
     expected = source[first:].reshape(count, stride)[:, :width]
+    demand((to != 0).any(), f"nothing is written at all {told}.", "nothing-stored")
     if not (to != 0).all():
         fail(f"{(to == 0).sum()} of {to.size} elements are never written {told}.", "not-stored")
     if not (to == expected).all():

@@ -74,7 +74,7 @@ def minutes_of(cell: dict, text: str) -> float:
     if "exercise" in tags:
         return cell["metadata"].get("minutes", EXERCISE)
     if "predict" in tags:
-        return text.count("= None")
+        return text.count("= None") + text.count(": None")
     shown = 0.0 if "hide-input" in tags else sum(map(bool, map(str.strip, text.splitlines()))) / LINES
     return shown + sum(map(_minutes_of_output, cell["outputs"]))
 
