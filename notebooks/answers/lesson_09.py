@@ -85,8 +85,9 @@ def _demand_shared_work(report: Report, columns: int) -> None:
     text = f"{right} {requests} loads and stores of warps move what {enough} can."
     demand(requests <= 2 * enough, text, "read-again" if all_read else "not-shared")
     read = round(sum(each.bytes for mine in report.events for each in mine if isinstance(each, Load)) / 4)
-    text = f"{right} {read} numbers are read, and x has {ROWS * columns}."
-    demand(read <= ROWS * columns, text, "read-again")
+    row = read // (len(report.events) * 32 // THREADS)
+    text = f"{right} for a row {row} numbers are read, and it has {columns}."
+    demand(row <= columns, text, "read-again")
     text = f"{right} {reading} of {len(report.events)} warps read x."
     demand(columns < LONG or all_read, text, "not-shared")
     of_warps = [sum(each.wavefronts for each in mine if isinstance(each, Work)) for mine in report.events]

@@ -67,7 +67,8 @@ def demand_right(
     said = f"prints {' '.join(words)[-60:]!r}" if words else "prints nothing"
     right = "PASS" in words and "FAIL" not in words and run.report.endswith("no hazard found")
     text = f"{when} the program {said}: its host looks before anything has made it wait."
-    demand(right or not _passes_at_once(answer, name, args), text, "host-too-soon")
+    too_soon = "PASS" not in words and _passes_at_once(answer, name, args)
+    demand(not too_soon, text, "host-too-soon")
     demand(right, f"{when} the program {said}, and {summary.rstrip('.')}.", "fails")
 
 

@@ -30,7 +30,7 @@ from .assembler import registers_of
 from .context import Context, Stopped
 from .late import Overwritten
 from .modules import Function
-from .orders import LAUNCH
+from .orders import LAUNCH, STREAM
 from .progress import Progress, TooLong
 from .report import place_of
 from .sites import mark
@@ -137,7 +137,10 @@ class Launches:
             return Answer()
         begun = Begun(function, grid, block, shared, data, cluster, cooperative, stream, site, not known)
         with self.context.late.device():
-            return self._with_children(begun)
+            answer = self._with_children(begun)
+        if function.speaks_to_host:
+            self.context.late.show(self.context.orders.awaited(STREAM, stream))
+        return answer
 
     def _with_children(self, first: Begun) -> Answer:
         """A launch, and behind it those that its kernels ask for; at the end those of the stream for that."""

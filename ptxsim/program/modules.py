@@ -118,6 +118,11 @@ class Function:
         return re.sub(r"^void ", "", full[: _end_of_name(full)])
 
     @cached_property
+    def speaks_to_host(self) -> bool:
+        """Whether it has fences or atomics for the whole system: somebody may look at its memory while it runs."""
+        return any(each.opcode.has("sys") for each in self.kernel.code.instructions)
+
+    @cached_property
     def source_file(self) -> str:
         return ptx.file_of(self.module.text, self.entry)
 

@@ -5,6 +5,9 @@
 __global__ void count(int* x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) x[i] = i + 1;
+#ifdef SYSTEM
+    __threadfence_system();
+#endif
 }
 
 __managed__ int calls;
