@@ -74,14 +74,14 @@ def test_a_program_is_compiled_as_a_kernel_with_these_options(nvcc, nothing_kept
         run_program(HEADER, "at_once.cu", OPTIONS)
 
 
-def runs(source, args, options, arch, stdout):
+def runs(source, args, options, arch, at_once, stdout):
     """In place of the simulator."""
     stdout.write("PASS\n")
     message = f"{source}:9: a copy, " + "and what it says " * 20
     return ProgramReport(str(source), conflicts=(Conflict(message, f"{source}:12"),), seconds=1.5)
 
 
-def cannot(source, args, options, arch, stdout):
+def cannot(source, args, options, arch, at_once, stdout):
     raise program.NoCompiler("there is no nvcc")
 
 
