@@ -130,6 +130,8 @@ def _run(built: Built, args: Sequence[str], runtime: Runtime, started: dict) -> 
     finally:
         returned = _ended(program, ours, bool(stopped))
         runtime.context.arena.close()
+    if not stopped:  # it ended by itself, as by a check of its own that failed
+        runtime.context.seen_only("the program ended", runtime.context.late.show_all())
     if not stopped and not heard:
         stopped = _why_silent(returned)
     elif not stopped and returned == -signal.SIGINT:
@@ -138,8 +140,6 @@ def _run(built: Built, args: Sequence[str], runtime: Runtime, started: dict) -> 
         stopped = f"the program was ended by {signal.Signals(-returned).name}"
     elif not stopped and not returned and not runtime.context.orders.pieces:
         stopped = "there was nothing to look at"
-    if not stopped:
-        runtime.context.seen_only("the program ended", runtime.context.late.show_all())
     leaks = [] if stopped or returned else runtime.memory.leaks()
     shown = 0 if stopped else returned
     work, memory = runtime.context.orders.pieces, runtime.context.arena.most_of_device

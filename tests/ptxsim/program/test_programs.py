@@ -187,10 +187,11 @@ CASES = [
     Case(
         "late.cu -- nothing",
         SEEN.format(0, 0, 0, 0),
-        "note: until cudaFree (at late.cu:52) the host did not wait for the launch of count in stream 1 (at "
-        "late.cu:33), and for 2 more: before, it sees nothing of what was written",
+        "note: until cudaFree (at late.cu:54) the host did not wait for the launch of count in stream 1 (at "
+        "late.cu:34), and for 2 more: before, it sees nothing of what was written",
     ),
     Case("late.cu -D SYSTEM -- nothing", SEEN.format(0, 3000, 0, 0), "no hazard found"),
+    Case("late.cu -- abort", "", "until the program ended the host did not wait for the launch of count", 2),
     Case("late.cu --at-once -- nothing", SEEN.format(3000, 3000, 32, 0), "no hazard found"),
     Case("tensor.cu --arch 90a", TENSOR, REFUSED_MAP, 1),
     Case("tensor.cu --arch 90a -D NO_WAIT", TENSOR.replace("544 1023", "-nan -nan"), "unwaited-copy", 1),

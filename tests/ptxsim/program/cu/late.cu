@@ -1,5 +1,6 @@
 // What the host sees: pinned and managed memory that a copy and a launch write, with the wait that HOW names.
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 __global__ void count(int* x, int n) {
@@ -47,6 +48,7 @@ int main(int, char** arguments) {
     if (is("event-loop")) while (cudaEventQuery(copied) != cudaSuccess) ++questions;
     if (is("one-question")) cudaStreamQuery(one);
     if (is("memory-loop")) while (!seen[n - 1]) {}
+    if (is("abort")) abort();
     printf("%d %d %d, %d questions, %s\n", pinned[n - 1], managed[n - 1], calls, questions,
            cudaGetErrorString(cudaGetLastError()));
     cudaFree(x), cudaFree(managed), cudaFreeHost(pinned);
