@@ -36,6 +36,10 @@ OTHER_DATA = 1 << 36
 OTHER_BLOCK = 1 << 44
 """And a block's from the next one's: blocks are taken to share nothing in L1."""
 
+BEGUN = 1e9
+"""Cycles that a warp in the middle of a group of wgmma is taken to have waited longer than others in a full line: more
+than any play has. A: that it goes first, with attention's `AHEAD` in view (research/clock.md)."""
+
 Use = Literal["copy", "wait", "barrier", "math", "store", "shared", ""]
 """What an instruction is for: to bring data from global memory, to wait for them, to wait for other warps, to multiply,
 to bring data to global memory; to load or to store in shared memory; none of these."""
@@ -128,6 +132,9 @@ class Warp:
     times: list[float] = field(default_factory=list)
     products: list[float] = field(default_factory=list)  # when each group of wgmma will be done
     product: float = 0.0  # and what is in none yet
+    multiplied: int = 0  # wgmma that it has issued
+    begun: bool = False  # whether the last of them was in the middle of its group
+    product_groups: int = 0  # with those that nobody serves yet
     sent: float = -inf  # when its last wgmma was issued
     late: float = 0.0  # cycles more before its next instruction
     awaited: dict[int, int] = field(default_factory=dict)  # the phase of each mbarrier waited for next
@@ -236,6 +243,10 @@ class Write:
         return end if end < self.last else self.last
 
 
+Wgmma = tuple["Block", int, int]
+"""One of a block: whose, which warpgroup's, and which of these."""
+
+
 @dataclass(slots=True, eq=False)
 class SubCore:
     """A sub-core: when its pipes are free, its registers are read and written, and its way to memory has room."""
@@ -260,6 +271,10 @@ class SubCore:
     clean: float = 0.0  # from when on the next cycle for them may be
     multiplies: float = 0.0  # until when its tensor cores have wgmma
     ahead: deque[float] | None = None  # when its last wgmma began, if no more than these may wait
+    cores: Sequence[SubCore] = ()  # all of the SM, if it is the first one
+    order: deque[Wgmma] = field(default_factory=deque)  # in which it serves them
+    # What its warps have issued of those that it does not serve yet: cycles, whether a group ends, and whose.
+    parts: dict[Wgmma, tuple[float, bool, Warp]] = field(default_factory=dict)
 
     def __post_init__(self, fma_halves: float) -> None:
         if fma_halves < 2:
@@ -304,7 +319,11 @@ class SubCore:
                     if time == opens > begin:
                         warp.held += max(time - max(begin, warp.ready, at), 0.0)
                     able.append(warp)
-                    turn = -inf if warp is self.latest else warp.last + warp.block.start
+                    turn = warp.last + warp.block.start
+                    if not pipe and at > warp.ready:  # it was held by a full line
+                        turn -= BEGUN * warp.begun
+                    elif warp is self.latest:
+                        turn = -inf
                     if turn < first:
                         found, first = warp, turn
                     continue
@@ -365,6 +384,29 @@ class SubCore:
             self.hold_products(HOLDS_PRODUCTS)
         else:
             self.pipes[unit] += BESIDE_PRODUCTS
+
+    def multiply(self, cycles: float, ends: bool, warp: Warp, time: float) -> None:
+        """A warp has issued its part of a wgmma. All sub-cores serve them in the order of the first one's warps."""
+        wgmma = warp.block, warp.warpgroup, warp.multiplied
+        self.parts[wgmma] = cycles, ends, warp
+        for core in self.cores:
+            core.order.append(wgmma)
+        for core in self.cores or (self,):
+            core.serve_products(time)
+
+    def serve_products(self, time: float) -> None:
+        """A part that is there, and whose turn it is, begins when those before it are done."""
+        while self.order and self.order[0] in self.parts:
+            cycles, ends, warp = self.parts.pop(self.order.popleft())
+            begins = max(self.pipes[TENSOR], time)
+            if self.ahead is not None:
+                self.ahead.append(begins)
+            self.multiplies = self.pipes[TENSOR] = begins + cycles
+            warp.product = self.multiplies + PRODUCT_LATENCY
+            if ends:
+                warp.products.append(warp.product)
+                if warp.asleep:
+                    warp.go(*warp.since, time)
 
     def hold_products(self, cycles: float) -> None:
         """All wgmma that the tensor cores have not done are done so much later."""

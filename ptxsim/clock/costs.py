@@ -23,7 +23,8 @@ COPY_INTERVAL = 6.0  # of a sub-core's way to memory. M: cp.async of one warp (t
 PRODUCT_EVERY = 28.0  # from a warp's HGMMA to its next one. M: research/record_waits.py
 PRODUCTS_AHEAD = 6
 """HGMMA that wait for the tensor cores of the first sub-core, where each warpgroup has its first warp: with so many,
-the next one is held back. The other sub-cores' go on. M: research/record_waits.py"""
+the next one is held back. The other sub-cores' go on, and are served in the first one's order. M:
+research/record_waits.py; two warpgroups that begin at once and one after the other (research/clock.md)"""
 PRODUCT_LATENCY = 32.0  # behind the tensor cores' time, until it can be waited for. A
 HOLDS_PRODUCTS = 1.0
 """Cycles by which an FFMA, FMUL or FADD holds up its sub-core's wgmma, and its warp's next instruction. M: beside a

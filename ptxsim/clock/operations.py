@@ -22,7 +22,6 @@ from .costs import (
     NO_PIPE,
     OF_AN_H100,
     PRODUCT_EVERY,
-    PRODUCT_LATENCY,
     TENSOR,
     WIDE_ISSUE,
 )
@@ -415,7 +414,8 @@ class Meet(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product(Op):
-    """wgmma: `cycles` of a sub-core's tensor cores, for which it gets in line. `ends`: a group ends with it."""
+    """A warp's part of a wgmma: `cycles` of its sub-core's tensor cores, for which it gets in line. `ends`: a group
+    ends with it."""
 
     cycles: float
     ends: bool = False
@@ -427,15 +427,12 @@ class Product(Op):
         return warp.sent + PRODUCT_EVERY, FOR_PIPE
 
     def issue(self, warp: Warp, begin: float) -> None:
-        core = warp.core
-        begins = max(core.pipes[TENSOR], begin)
-        if core.ahead is not None:
-            core.ahead.append(begins)
-        core.multiplies = core.pipes[TENSOR] = begins + self.cycles
-        warp.sent, warp.product = begin, core.pipes[TENSOR] + PRODUCT_LATENCY
-        if self.ends:
-            warp.products.append(warp.product)
+        warp.sent = begin
+        warp.multiplied += 1
+        warp.begun = not self.ends
+        warp.product_groups += self.ends
         warp.step()
+        warp.core.multiply(self.cycles, self.ends, warp, begin)
 
     def asks(self, rates: Rates) -> Asked:
         return [("tensor cores", self.cycles)]
@@ -449,6 +446,8 @@ class ProductsWait(Op):
     use: ClassVar[Use] = "math"
     gated: ClassVar[bool] = True
 
-    def gate(self, warp: Warp) -> tuple[float, int]:
-        last = len(warp.products) - 1 - self.groups
+    def gate(self, warp: Warp) -> tuple[float, int] | None:
+        last = warp.product_groups - 1 - self.groups
+        if last >= len(warp.products):
+            return None
         return (warp.products[last], FOR_PIPE) if last >= 0 else (0.0, FOR_PIPE)

@@ -3,10 +3,11 @@
 A sub-core issues at most one instruction a cycle, and an IMAD.WIDE in three. A warp's next one can go when the stall
 before it is over, its scoreboards are clear and it is not held at a barrier; when its pipe is free and the way to
 memory has room. Of the warps that can go the one that went last goes on, else the one that waited longest; warps of
-older blocks have a start. An instruction whose registers cannot be read in time holds up the sub-core, and no other
-warp slips in. When an instruction issues all that follows from it is known, but for barriers and for what waits in
-line for memory, which comes to what all sub-cores share when it is first in line; so the model goes from event to
-event, not from cycle to cycle.
+older blocks have a start. Where wgmma were held by a full line one whose group is begun goes first. An instruction
+whose registers cannot be read in time holds up the sub-core, and no other warp slips in. When an instruction issues all
+that follows from it is known, but for barriers, for wgmma that the first sub-core has not issued yet, and for what
+waits in line for memory, which comes to what all sub-cores share when it is first in line; so the model goes from event
+to event, not from cycle to cycle.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class _Sm:
     def __init__(self, streams: Sequence[Stream], rates: Rates, shown: int | None) -> None:
         memory = Memory(rates)
         self.cores = [SubCore(memory, rates.costs.fma_halves) for _ in range(SUB_CORES)]
-        self.cores[0].ahead = deque(maxlen=PRODUCTS_AHEAD)
+        self.cores[0].ahead, self.cores[0].cores = deque(maxlen=PRODUCTS_AHEAD), self.cores
         self.costs = rates.costs
         self.warps: list[Warp] = []
         self.place_of: dict[Block, Place] = {}

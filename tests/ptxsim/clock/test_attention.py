@@ -11,8 +11,8 @@ from tests.ptxsim.clock.points import measured
 from tests.sample import one_in
 
 SHARES = {point["variant"]: point["share"] for point in measured(timed)}
-IN_STEP = "AHEAD=1"
-"""Its two warpgroups stay in step in the clock, and want the tensor cores at the same time."""
+AHEAD = "AHEAD=1"
+"""Its two warpgroups begin in step, and nothing keeps them apart but the line for the tensor cores."""
 
 
 def modelled(variant: str) -> float:
@@ -34,10 +34,6 @@ def test_every_variant_was_measured():
     assert list(SHARES) == timed.VARIANTS
 
 
-@pytest.mark.parametrize("variant", one_in(5, [each for each in SHARES if each != IN_STEP]))
+@pytest.mark.parametrize("variant", one_in(5, [AHEAD, *(each for each in SHARES if each != AHEAD)]))
 def test_softmax_beside_wgmma(variant):
     assert modelled(variant) == pytest.approx(SHARES[variant], rel=0.1)
-
-
-def test_two_warpgroups_in_step_are_known_to_be_too_slow():
-    assert modelled(IN_STEP) < 0.8 * SHARES[IN_STEP]
