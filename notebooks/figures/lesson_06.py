@@ -151,6 +151,12 @@ def layer(origin: str, times: Mapping[int, Mapping[str, float]]):
     return figure, f"Time over that of the fused kernel, {origin}. {'; '.join(words)}."
 
 
+def _short(name: str) -> str:
+    """A cube as one number: 2048³."""
+    sizes = name.split(" x ")
+    return f"{sizes[0]}³" if len(sizes) == 3 and len(set(sizes)) == 1 else name
+
+
 Mark = tuple[str, float, float]
 """(name, FLOP per byte, TFLOP/s)"""
 
@@ -169,10 +175,11 @@ def roofs(origin: str, terabytes: float, flat: Sequence[tuple[str, float]], prob
         axes.plot([speed / terabytes, last], [speed] * 2, color=style.BLUE, linewidth=1.6)
         # all names at the right of the slope, which would strike one through
         axes.text(1.1 * highest / terabytes, 1.04 * speed, f"{name}: {speed:g}", va="bottom", fontsize=8)
-    for marks, colour, shape, at, side in (
-        (problems, style.GREEN, "o", (6, -10), "right"),
-        (kernels, style.VERMILLION, "s", (8, 0), "left"),
+    for marks, colour, shape, at, side, what in (
+        (problems, style.GREEN, "o", (6, -10), "right", "matmul"),
+        (kernels, style.VERMILLION, "s", (8, 0), "left", "4096³"),
     ):
+        axes.plot([], [], shape, color=colour, markeredgecolor=style.TEXT, label=what)
         for name, x, y in marks:
             axes.plot(x, y, shape, color=colour, markeredgecolor=style.TEXT, zorder=3)
             near = [(other, height) for _, other, height in marks if 0.8 < y / height < 1.25]
@@ -180,7 +187,8 @@ def roofs(origin: str, terabytes: float, flat: Sequence[tuple[str, float]], prob
             # Labels above each other stand apart.
             up = sum((y > height) - (y < height) for other, height in near if other == x)
             below = x < lowest  # no label on the slope
-            axes.annotate(name, (x, y), (at[0], at[1] + 2 * up - 3 * below), textcoords="offset points",
+            to = (at[0], at[1] + 2 * up - 3 * below) if beside or below or side == "left" else (-at[0], 0)
+            axes.annotate(_short(name), (x, y), to, textcoords="offset points",
                           ha="left" if beside or below else side, va="center", fontsize=7,
                           bbox=style.on(style.FACE, 0.6))  # fmt: skip
     axes.set(xscale="log", yscale="log", xlim=(first, last), ylim=(0.8, 1.6 * highest),
@@ -189,6 +197,7 @@ def roofs(origin: str, terabytes: float, flat: Sequence[tuple[str, float]], prob
     axes.yaxis.set_major_formatter("{x:g}")
     axes.grid(True)
     axes.set_title(origin, fontsize=9)
+    axes.legend(loc="lower right", fontsize=8)
     said = "; ".join(f"{name} {y:.1f} at {x:.0f} FLOP/byte" for name, x, y in [*problems, *kernels])
     known = ", ".join(f"{name} {speed:g} TFLOP/s" for name, speed in flat)
     return figure, f"Speed over FLOP per byte, {origin}: {said}. Roofs: memory {terabytes} TB/s, {known}."
