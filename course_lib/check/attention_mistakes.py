@@ -143,7 +143,7 @@ class Online:
             O *= factor ** (1 + self.twice) if self.rescale_o else 1  # noqa: E741
             O += weights @ V[tile]  # noqa: E741
             most = new
-        with np.errstate(invalid="ignore"):  # without a tile there is nothing
+        with np.errstate(invalid="ignore", divide="ignore"):  # without a tile there is nothing
             return O / total if self.divide else O
 
 

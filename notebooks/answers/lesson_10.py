@@ -18,6 +18,7 @@ from .common import MOST_STEPS, demand, demand_kernel, demand_no_hazard, fail
 TILE, ROWS = 8, 48
 """Scores of a tile; rows: the last block has threads without one."""
 TILES = (3, 1, 2, 9)
+WARPS = 2
 NEAR, NEAR_HALF = 1e-4, 0.02
 """By what part of the largest result float32 may be off; by how much halves up to 8."""
 TOO_LARGE = 16
@@ -29,14 +30,17 @@ HEADS_OF_TILES = ((1, 2), (2, 1))
 
 
 def _scores(tiles: int) -> np.ndarray:
-    """(scores, rows): some rows grow, some fall, some are large, in some the largest comes last, or first, and in some
-    all behind the first tile are so small that their weights are nothing."""
+    """(scores, rows): some rows grow, some fall, some are large, in some the largest comes last, or first, in some all
+    behind the first tile are so small that their weights are nothing, and in eight the largest by far has each place of
+    a tile once, in one tile after the other from the last on."""
     random = np.random.default_rng(tiles)
     scores = random.normal(0, 2, (tiles * TILE, ROWS))
     scores[:, ::3] += np.arange(tiles * TILE)[:, None]
     scores[:, 1::3] -= np.arange(tiles * TILE)[:, None]
     scores[:, ::2] += np.where(np.arange(ROWS)[::2] % 4, 900, -900)
     scores[TILE:, 5::7] -= 1000
+    for place, row in enumerate(range(5, ROWS, 6)):
+        scores[(tiles - 1 - place) % tiles * TILE + place, row] = 1000
     return scores.astype(np.float32)
 
 
@@ -47,9 +51,17 @@ def _rows(answer: Any) -> None:
         scores, v = _scores(tiles), np.linspace(-3, 5, tiles * TILE, dtype=np.float32)
         result = np.full(ROWS, np.nan, np.float32)
         args = (scores, v, result, np.int32(ROWS), np.int32(tiles * TILE))
-        demand_no_hazard(simulate(answer, (2,), (32,), args, max_steps=MOST_STEPS))
+        report = simulate(answer, (2,), (32,), args, max_steps=MOST_STEPS)
+        demand_no_hazard(report)
         _demand_right(
             result, scores.T.astype(float), v[:, None].astype(float), f"with {tiles * TILE} scores a row: "
+        )
+        asked, loads = report.counters.total.global_requests - WARPS, WARPS * tiles * TILE
+        demand(
+            asked <= 2.5 * loads,
+            f"the numbers are right, and each warp loads {asked / WARPS:.0f} times for rows of {tiles * TILE} scores: "
+            "a score and its `v` are enough, once each.",
+            "read-again",
         )
 
 
