@@ -313,7 +313,8 @@ def _read(machine: Memories, access: Access, memory: Place, unit: np.ndarray) ->
     if access.act.strong:
         _hear(machine, access, memory, unit)  # first: what is acquired is ordered before this read, too
     _watch(machine, access, memory, unit)
-    found = memory.memory.units(access.size).take(unit)
+    # where an index has 32 bits, in a browser, `take` casts none of 64 by itself
+    found = memory.memory.units(access.size).take(unit.astype(np.intp, copy=False))
     if access.act.strong:
         machine.turns.looked(access.pc, unit, found)
     elif machine.holes:

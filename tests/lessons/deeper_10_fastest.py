@@ -9,7 +9,7 @@ DTYPE = "float16"
 PROBLEM = lesson_10.PROBLEM
 WRONG = {
     "fastest": variants("""
-the sum is not rescaled: with a sum that is not multiplied by the factor
+the sum is not rescaled: are wrong
     -         sum[h] *= factor[h];
 the maximum of one thread: are wrong
     -         largest = largest_of_row(largest);

@@ -62,8 +62,12 @@ softmax while a product is at work: unwaited-wgmma
 """),
     ],
     "seldom": [
-        *OF_ALL,
+        *OF_ALL[2:],
         *variants("""
+the sum is not rescaled: are wrong
+    -         sum[h] *= factor[h];
+no factor at all: are wrong
+    factor[h] = exp2_of((most[h] - largest) * scale); -> factor[h] = 1;
 O is never rescaled: are wrong
     if (softmax(scores, most, sum, factor, scale)) rescale(o, factor); -> softmax(scores, most, sum, factor, scale);
 only where all rows have a new maximum: are wrong
