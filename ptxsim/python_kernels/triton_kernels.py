@@ -8,6 +8,7 @@ two addresses of scratch memory.
 from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..front.kernel import LaunchError
 from ..front.launch import launch
 from ..front.report import Report
 from ..gpus import H100, WARP, Gpu, find_gpu
+from ..ptx.program import file_of
 from .compilers import Declared, capability, compiler, named
 
 DTYPES = {
@@ -66,7 +68,7 @@ def triton(
     scratch = np.zeros(about.global_scratch_size * prod(blocks) * about.num_ctas, np.uint8)
     values = [_value(arg, as_types[name]) for name, arg in passed.items()]
     return launch(
-        named(made.asm["ptx"], kernel.fn.__name__, declared + SCRATCH),
+        named(_in_its_file(made.asm["ptx"], kernel.fn), kernel.fn.__name__, declared + SCRATCH),
         (blocks[0] * about.num_ctas, *blocks[1:]),
         about.num_warps * WARP,
         [*values, scratch if scratch.size else None, None],
@@ -142,6 +144,14 @@ def _compiled(
     )
     target = theirs.backends.compiler.GPUTarget("cuda", 10 * major + minor, WARP)
     return theirs.compile(source, target=target, options={"enable_fp_fusion": True, **options})
+
+
+def _in_its_file(text: str, function: Any) -> str:
+    """PTX that names the file of this function. Triton keeps what it compiled by a function's text, and so may name a
+    file in which the same text stood before, in another folder or another notebook."""
+    own, before = function.__code__.co_filename, file_of(text, function.__name__)
+    moved = before and (Path(before).name == Path(own).name or not Path(before).exists())
+    return text.replace(f'"{before}"', f'"{own}"') if moved else text
 
 
 def _divides(kernel: Any, name: str, arg: Any) -> bool:

@@ -6,6 +6,7 @@ What the compilers are asked is tested everywhere, with their kept texts in the 
 import importlib.util
 import linecache
 import re
+import shutil
 import subprocess
 import sys
 from contextlib import suppress
@@ -18,7 +19,7 @@ import pytest
 
 import ptxsim
 from ptxsim.program import fixture
-from ptxsim.python_kernels import compilers
+from ptxsim.python_kernels import compilers, triton_kernels
 from tests.ptxsim.compilers.texts import PTX
 from tests.rules import ROOT
 
@@ -209,6 +210,15 @@ def test_the_fixture_fails_with_the_report():
         check(SimpleNamespace(ok=False))
 
 
+@pytest.mark.parametrize(
+    ("before", "moved"),
+    [("/gone/test_python_kernels.py", True), ("/gone/other.py", True), (np.__file__, False)],
+)
+def test_the_file_of_a_kept_text(before, moved):
+    text = f'.visible .entry layer_norm(\n)\n{{\n.loc 1 5 0\nret;\n}}\n.file 1 "{before}"\n'
+    assert (__file__ in triton_kernels._in_its_file(text, layer_norm)) is moved
+
+
 # ---- with the compilers
 
 
@@ -283,6 +293,20 @@ def test_triton_takes_numbers_as_it_does_itself(tmp_path, monkeypatch):
     x = np.ones(128, np.float32)
     assert ptxsim.triton(scale, 1, (x, 7, 2.5, True), {"B": 128}, types={"n": "i64", "by": "fp64"}).ok
     assert x[:8].tolist() == [2.5] * 7 + [1]
+
+
+@needs("triton")
+def test_a_text_that_triton_kept_names_the_file_of_today(tmp_path, monkeypatch):
+    """The same program in another folder, when the first one is gone."""
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "kept"))
+    program, _ = examples()["Triton"]
+    for folder, name in ("first", "program.py"), ("second", "program.py"), ("third", "other.py"):
+        here = tmp_path / folder
+        here.mkdir()
+        (here / name).write_text(program)
+        ran = subprocess.run([sys.executable, name], cwd=here, capture_output=True, text=True)
+        assert "8 | tl.store(y + tl.program_id(0)" in ran.stdout, (folder, ran.stdout, ran.stderr)
+        shutil.rmtree(here)
 
 
 @needs("triton")
