@@ -2,10 +2,10 @@
 
 import pytest
 
-from course_lib import HOPPER, cp
 from course_lib.check.attention import Attention
 from course_lib.check.verdict import CheckFailed
 from course_lib.lessons import sources
+from tests.lessons import kernel
 
 SOURCE = sources.kernel_source("deeper/10_fastest", "fastest")
 LAUNCH = sources.kernel_launch("deeper/10_fastest", "fastest")
@@ -40,19 +40,15 @@ def problem(**form) -> Attention:
     return Attention(4, 400, 400, any_length=True, **form)
 
 
-def kernel(*changes: tuple[str, str]):
-    text = SOURCE
-    for old, new in changes:
-        assert text.count(old) == 1, old
-        text = text.replace(old, new)
-    return cp.RawKernel(text, "fastest", options=HOPPER)
+def changed(*changes: tuple[str, str]):
+    return kernel(sources.edited(SOURCE, *changes), "fastest")
 
 
 @pytest.mark.parametrize("form", [{}, {"causal": True}, {"causal": True, "group": 2}], ids=str)
 def test_each_form_is_right(form: dict):
     changes = [CAUSAL] if "causal" in form else []
     changes += [("GROUP = 1", "GROUP = 2")] if "group" in form else []
-    assert "check passed" in problem(**form).check(kernel(*changes), LAUNCH)
+    assert "check passed" in problem(**form).check(changed(*changes), LAUNCH)
 
 
 @pytest.mark.parametrize("what", WRONG)
@@ -60,6 +56,6 @@ def test_a_wrong_one_is_told_what_is_wrong(what: str):
     words, changes = WRONG[what]
     shared = [("GROUP = 1", "GROUP = 2")] if "shared" in what else []
     with pytest.raises(CheckFailed) as failed:
-        problem(causal=True, group=1 + len(shared)).check(kernel(CAUSAL, *shared, *changes), LAUNCH)
+        problem(causal=True, group=1 + len(shared)).check(changed(CAUSAL, *shared, *changes), LAUNCH)
     said = [*failed.value.causes, *(hazard.kind for hazard in failed.value.hazards)]
     assert set(words.split("|")) & set(said), (said, str(failed.value))
