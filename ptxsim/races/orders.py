@@ -232,6 +232,14 @@ class Orders:
         """A number that is the same for lanes to whom `unseen` says the same of what others did."""
         return self.agent_of_lane[lanes] << 32 | self.messages.known[lanes]
 
+    def behind(self, lanes: np.ndarray, lane: int) -> np.ndarray:
+        """Those of these lanes of a block to which something that another of its lanes has seen is unknown; of what
+        the agents of all of these did, it does not matter."""
+        rows, own = self.agent_of_lane[lanes], self.agent_of_lane[lane]
+        less = self.seen[rows] < self.seen[own]
+        less[:, np.append(rows, own) % self.agents] = False
+        return lanes[less.any(axis=1)]
+
     def unseen(self, lanes: np.ndarray, others: np.ndarray, times: np.ndarray) -> np.ndarray:
         """Whether what the lanes `others` of the grid did at these times is unordered with what each lane does now."""
         if len(lanes) > FEW and lanes[0] == lanes[FEW]:

@@ -292,10 +292,14 @@ class Shadow:
         if noted:
             self.on_access(machine, Act(True, False), reach)
         else:
-            lanes, unit, size, pc = reach
-            count = size // self.granule
-            self._check(machine, Act(True, False), _spread(lanes, unit, count, pc), count, None)
+            self.on_begin_of_read(machine, reach)
         self.on_async_touch(machine, reach)
+
+    def on_begin_of_read(self, machine: Watched, reach: Reach) -> None:
+        """A read begins here for one lane; `on_read_over` follows."""
+        lanes, unit, size, pc = reach
+        count = size // self.granule
+        self._check(machine, Act(True, False), _spread(lanes, unit, count, pc), count, None)
 
     def on_async_touch(self, machine: Watched, reach: Reach, kind: str = UNFENCED) -> None:
         """The copy engine or the tensor cores reach these units, for one lane, through a proxy of their own: behind a

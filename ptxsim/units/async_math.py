@@ -63,6 +63,17 @@ class AsyncMath:
         readers = np.repeat([flight.reader for flight in flights], [len(chunks) for _, chunks in reads])
         chunks = np.concatenate([flight.chunks for flight in flights])
         machine.shadow.on_async_read(machine, Reach(readers, chunks, CHUNK, pc), noted=False)
+        for flight in flights:
+            self._ask_the_others(flight)
+
+    def _ask_the_others(self, flight: Flight) -> None:
+        """Each warp of a warpgroup begins by itself: one that knows less than the first one reads too early, alone."""
+        machine = self.machine
+        for lane in machine.orders.behind(
+            flight.reader + WARP * np.arange(1, len(flight.warps)), flight.reader
+        ):
+            reads = Reach(np.full(len(flight.chunks), lane), flight.chunks, CHUNK, flight.pc)
+            machine.shadow.on_begin_of_read(machine, reads)
 
     def _take_off(self, pc: int, warps: np.ndarray, chunks: np.ndarray, registers: frozenset[int]) -> Flight:
         """These warps of one warpgroup start."""

@@ -18,6 +18,12 @@ WRONG = {
     "roles": [
         *IN_TURN,
         ("another slot freed", "empty[(k_tile - 1) % SLOTS]", "empty[k_tile % SLOTS]", "deadlock"),
+        (
+            "one warp of each consumer waits",
+            "mbarrier_wait(&s.full[slot]",
+            "if (threadIdx.x % 128 < 32) mbarrier_wait(&s.full[slot]",
+            "read-after-write",
+        ),
     ],
     "persistent": [
         ("turns begin anew", "turn = count / SLOTS", "turn = k_tile / SLOTS", "write-after-read"),

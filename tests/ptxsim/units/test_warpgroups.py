@@ -118,3 +118,43 @@ def test_whole_warpgroups_are_right(threads, body, right, seed):
     _, report, out = run(body, threads, seed)
     assert report.ok, report
     assert (out[right] == 16).all()
+
+
+HANDED_OVER = """__shared__ alignas(128) unsigned short A[64 * 16], B[8 * 16];
+__shared__ u64 bar;
+unsigned t = threadIdx.x;
+float d[4];
+u64 a = AT(A) / 16 | (u64)(1024 / 16) << 16 | (u64)(128 / 16) << 32;
+u64 b = AT(B) / 16 | (u64)(128 / 16) << 16 | (u64)(128 / 16) << 32;
+if (t == 0) INIT(&bar, 32);
+__syncthreads();
+if (t >= 128) {
+for (unsigned i = t - 128; i < 64 * 16; i += 32) A[i] = 0x3C00;
+for (unsigned i = t - 128; i < 8 * 16; i += 32) B[i] = 0x3C00;
+FENCE_ASYNC;
+ARRIVE(&bar);
+} else {
+"""
+"""A warp fills the tiles; the warpgroup before it multiplies them."""
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+@pytest.mark.parametrize(
+    "who", ["t < 128", "t < 32", "t % 32 == 0 && t < 32", "t >= 96", "t < 96", "t / 32 != 1"]
+)
+def test_each_warp_of_a_warpgroup_has_to_know_what_is_read(who, seed):
+    """A wgmma joins the threads of a warp and no more: a warp that has not waited begins too early."""
+    body = f"{HANDED_OVER}if ({who}) {{\n{WAIT_FOR}}}\n__syncwarp();\n{SUMS}{STORE}}}\n"
+    source, report, _ = run(body, 160, seed)
+    kinds = {hazard.kind for hazard in report.hazards}
+    assert kinds == (set() if who == "t < 128" else {"read-after-write"}), report
+    for hazard in report.hazards:
+        assert "WGMMA" in source.splitlines()[hazard.line - 1]
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+def test_a_meeting_of_the_warpgroup_hands_on_what_one_warp_waited_for(seed):
+    meet = 'asm volatile("bar.sync 1, 128;" ::: "memory");'
+    body = f"{HANDED_OVER}if (t < 32) {{\n{WAIT_FOR}}}\n{meet}\n{SUMS}{STORE}}}\n"
+    _, report, out = run(body, 160, seed)
+    assert report.ok and (out[:128] == 16).all(), report
