@@ -15,6 +15,7 @@ AT_THE_TOP = ("tools/book/front.md",)
 """Pages that become a page of the book's first folder."""
 LONGEST = {
     "README.md": 1000,
+    "CONTRIBUTING.md": 2000,
     "ptxsim/README.md": 2060,
     "docs/tuning.md": 4500,
     "docs/instructor.md": 5200,
