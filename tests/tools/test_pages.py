@@ -20,6 +20,7 @@ LONGEST = {
     "docs/tuning.md": 4500,
     "docs/instructor.md": 4680,
     "ptxsim/docs/races.md": 2700,
+    "ptxsim/docs/clock.md": 1520,
     "docs/glossary.md": 2600,
     "docs/hosts.md": 1790,
 }
