@@ -19,7 +19,7 @@ LONGEST = {
     "ptxsim/README.md": 2060,
     "docs/tuning.md": 4500,
     "docs/instructor.md": 4680,
-    "ptxsim/docs/races.md": 2700,
+    "ptxsim/docs/races.md": 2500,
     "ptxsim/docs/clock.md": 1520,
     "docs/glossary.md": 2600,
     "docs/hosts.md": 1790,
