@@ -59,6 +59,11 @@ GONE = {
     "nvToolsExt.h": (13, "include <nvtx3/nvToolsExt.h>, which needs no library"),
 }
 """What CUDA has no more and nobody supplies: the version that has it no more, and what helps."""
+WAITING_KERNEL = '"cudaDeviceSynchronize" is undefined in device code'
+WHAT_COMES_BEHIND = (
+    "since CUDA 12 a kernel cannot wait for those that it launches (cudaDeviceSynchronize): launch what comes behind "
+    "them into cudaStreamTailLaunch, or let the host launch both"
+)
 
 
 def supplied(texts: Iterable[str]) -> list[str]:
@@ -85,6 +90,8 @@ def text_of(path: Path) -> str:
 
 def why_gone(said: str, version: int) -> str:
     """A line on the first name in the compiler's errors that went with a version of CUDA; "" for none."""
+    if WAITING_KERNEL in said:
+        return WHAT_COMES_BEHIND
     for line in said.splitlines():
         if "error" not in line:
             continue

@@ -72,6 +72,12 @@ def test_an_error_about_a_name_that_went(name):
     assert cuda12.why_gone(SAID[name], 13000).startswith(f"{name} went with CUDA 1")
 
 
+def test_a_kernel_that_waits_for_those_that_it_launches():
+    said = 'x.cu(9): error: identifier "cudaDeviceSynchronize" is undefined in device code\n'
+    assert cuda12.why_gone(said, 13000).endswith("into cudaStreamTailLaunch, or let the host launch both")
+    assert cuda12.why_gone(said.replace(" in device code", ""), 13000) == ""
+
+
 def test_other_errors_and_older_compilers():
     assert cuda12.why_gone('x.cu(3): error: identifier "mine" is undefined\n', 13000) == ""
     assert cuda12.why_gone(SAID["GridBarrier"], 12090) == ""
