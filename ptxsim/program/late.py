@@ -127,6 +127,19 @@ class Overwritten(Seen):
         """Of each run of pages: its bytes, those before, and which were written."""
         return [self._part(run) for run in _runs(sorted(self._before))]
 
+    def is_same(self) -> bool:
+        """Whether all bytes are as they were."""
+        return all(
+            np.array_equal(self._data[page * PAGE :][: len(before)], before)
+            for page, before in self._before.items()
+        )
+
+    def without_bytes(self) -> Seen:
+        """What was touched, to be kept for long."""
+        kept = Seen(self.size)
+        kept.parts = self.parts
+        return kept
+
     def _part(self, pages: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         assert self._marks is not None
         at = slice(pages[0] * PAGE, (pages[-1] + 1) * PAGE)

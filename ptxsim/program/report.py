@@ -112,7 +112,8 @@ class Leak:
 class ProgramReport:
     """`hazards`: most serious first. `conflicts`: between streams. `refused`: calls that CUDA refuses. `stopped`: why
     the program could not run to its end; "" if it did. `returned`: its own exit status. `left_out`:
-    launches that did not run, because they were like others. `work`: what the streams did, in the order in which the
+    launches that did not run, because they were like others. `repeated`: those that would have changed nothing, and did
+    not run. `work`: what the streams did, in the order in which the
     host asked for it. `memory`: the most bytes of the device that it had at a time."""
 
     program: str
@@ -126,6 +127,7 @@ class ProgramReport:
     returned: int = 0
     seconds: float = 0.0
     left_out: int = 0
+    repeated: int = 0
     work: tuple[Piece, ...] = field(default=(), repr=False)
     memory: int = field(default=0, repr=False)
 
@@ -175,6 +177,7 @@ class ProgramReport:
             f"{_count(len(self.launches), 'launch', 'es')} of {_count(kernels, 'kernel')}, {_count(blocks, 'block')}"
             + f", {_count(self.computed, 'launch', 'es')} only computed" * bool(self.computed)
             + f", {_count(self.left_out, 'launch', 'es')} left out" * bool(self.left_out)
+            + f", {_count(self.repeated, 'launch', 'es')} not run again" * bool(self.repeated)
             if self.launches
             else "no kernel was launched" + f", {len(self.work):,} other calls" * bool(self.work)
         )
@@ -215,6 +218,7 @@ class ProgramReport:
             "launches": [asdict(each) for each in self.launches],
             "computed": self.computed,
             "left_out": self.left_out,
+            "repeated": self.repeated,
             "notes": list(self.notes),
         }
         return json.dumps(known, indent=1)
@@ -231,6 +235,7 @@ class Findings:
         self.conflicts: dict[tuple, tuple[Race, int]] = {}
         self.notes: dict[str, None] = {}
         self.left_out: Counter[str] = Counter()
+        self.repeated: Counter[str] = Counter()
         self._hazards: dict[tuple, Finding] = {}
 
     def launched(self, report: Report, file: str, seconds: float, site: int, judged: bool = True) -> None:
@@ -266,6 +271,10 @@ class Findings:
 
     def leave_out(self, kernel: str) -> None:
         self.left_out[kernel] += 1
+
+    def repeat(self, kernel: str) -> None:
+        """A launch that changes nothing did not run."""
+        self.repeated[kernel] += 1
 
     def report(
         self,
@@ -305,22 +314,29 @@ class Findings:
             returned,
             seconds,
             self.left_out.total(),
+            self.repeated.total(),
             tuple(work),
             memory,
         )
 
     def _of_others(self) -> list[str]:
-        """What was left out, or only computed."""
+        """What did not run, or was only computed."""
         computed = Counter(launch.kernel for launch, _ in self.launches if not launch.judged)
         told = {
             "only computed": (computed, "nobody looked for races in them"),
             "left out": (self.left_out, "what the program computed may not be right"),
         }
-        return [
+        notes = [
             f"{_count(each.total(), 'launch', 'es')} like others before {what} ({_most(each)}): {so}"
             for what, (each, so) in told.items()
             if each
         ]
+        if self.repeated:
+            notes.append(
+                f"{_count(self.repeated.total(), 'launch', 'es')} not run again ({_most(self.repeated)}): the same one "
+                "before left all memory as it was, and nothing was written since. All numbers are right"
+            )
+        return notes
 
 
 def _most(launches: Counter[str]) -> str:

@@ -43,6 +43,14 @@ NOT_THERE = {
 """What begins so, why it is not there, and the way round it."""
 
 
+LEAVES_MEMORY = {
+    *("launch", "parameters", "function_attributes", "set_function_attribute", "occupancy"),
+    *("device", "attributes", "pointer", "range", "memory_left", "note"),
+    *("stream", "record", "wait_event", "wait", "query", "host_function"),
+}
+"""Questions after which memory of the device is as it was."""
+
+
 class Runtime:
     """Of one program. `options`: -I and -D, as it was compiled with. `seed`, `once`, `judge_once`: as Launches has
     them."""
@@ -115,8 +123,15 @@ class Runtime:
 
     def answer(self, question: Question) -> Answer:
         """Raises Stopped where the program cannot go on."""
+        if not self._leaves_memory(question):
+            self.launches.unchanged.forget()
         answer = self._answers[question.what]
         return answer(*question.numbers, data=question.data) if question.data else answer(*question.numbers)
+
+    def _leaves_memory(self, question: Question) -> bool:
+        """Whether memory of the device surely stays as it is. (A launch sees to that itself.)"""
+        out = question.what == "copy" and self.context.arena.find(question.numbers[0]) is None
+        return out or question.what in LEAVES_MEMORY
 
     # ---- the program, and what its objects bring along
 

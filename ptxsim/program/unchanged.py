@@ -1,0 +1,62 @@
+"""Launches that leave all memory as they found it: those of a benchmark's loop, from the second on.
+
+The same launch does so again, as long as nobody has written anything since. So it need not run: every number is
+right, and it has no finding that the one before had not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from ..ground.memory import Buffer, Seen
+from .arena import Allocation
+from .late import Overwritten
+
+Key = tuple
+"""A kernel, how it is launched, and all bytes of its parameters."""
+Touched = list[tuple[Allocation, Seen]]
+
+
+class Unchanged:
+    """Of one program: such launches since memory was last written, and what each touches."""
+
+    def __init__(self) -> None:
+        self._asked: Counter[Key] = Counter()
+        self._found: dict[Key, Touched] = {}
+
+    def get(self, key: Key) -> Touched | None:
+        return self._found.get(key)
+
+    def is_due(self, key: Key) -> bool:
+        """Whether this launch is to be looked at: of those that are the same the second, the fourth, the eighth and so
+        on, because to look takes time."""
+        self._asked[key] += 1
+        return self._asked[key] > 1 and self._asked[key].bit_count() == 1
+
+    def note(self, key: Key, touched: Touched) -> None:
+        self._found[key] = touched
+
+    def forget(self) -> None:
+        """Somebody may have written."""
+        self._found.clear()
+
+
+def watch(buffers: Iterable[tuple[Allocation, Buffer]]) -> None:
+    """Of these a launch that begins now is to tell what it touches, and what was there before."""
+    for _, buffer in buffers:
+        buffer.seen = Overwritten(buffer.memory, all_touches=True)
+
+
+def touched_only(buffers: Iterable[tuple[Allocation, Buffer]]) -> Touched | None:
+    """What a launch that was watched has touched; None where it changed a byte, or touched memory that the host may
+    write unseen."""
+    touched: Touched = []
+    for allocation, buffer in buffers:
+        seen = buffer.seen
+        if not isinstance(seen, Overwritten) or not seen.parts:
+            continue
+        if allocation.shared or not seen.is_same():
+            return None
+        touched.append((allocation, seen.without_bytes()))
+    return touched
