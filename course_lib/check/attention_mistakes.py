@@ -123,6 +123,11 @@ class Online:
     running: bool = True
     """The maximum is that of all tiles so far, and not the tile's own (which is right, too, with the factors)."""
     divide: bool = True
+    weight_of: float = 2.0
+    """Of what weights are powers; and factors."""
+    factor_of: float = 2.0
+    summed_early: bool = False
+    """Before the factor counts, and not behind that."""
     left_out: int | None = None
     """The tile of keys that is, by its index; and the one whose weights are not in the sum."""
     not_summed: int | None = None
@@ -137,11 +142,12 @@ class Online:
             own = scores[:, tile].max(axis=1, keepdims=True)
             new = np.maximum(most, own) if self.running else own
             with np.errstate(over="ignore"):  # without the running maximum
-                factor, weights = np.exp2(most - new), np.exp2(scores[:, tile] - new)
+                factor, weights = self.factor_of ** (most - new), self.weight_of ** (scores[:, tile] - new)
+            of_own = factor if self.summed_early else 1
             total *= factor if self.rescale_sum else 1
-            total += weights.sum(axis=1, keepdims=True) * (tile != not_summed)
+            total += weights.sum(axis=1, keepdims=True) * of_own * (tile != not_summed)
             O *= factor ** (1 + self.twice) if self.rescale_o else 1  # noqa: E741
-            O += weights @ V[tile]  # noqa: E741
+            O += weights @ V[tile] * of_own  # noqa: E741
             most = new
         with np.errstate(invalid="ignore", divide="ignore"):  # without a tile there is nothing
             return O / total if self.divide else O

@@ -24,6 +24,8 @@ BEYOND = {"many-k-tiles", "many-blocks", "many-pieces"}
 """Words for what is right as far as most of the check goes: a smaller step lies behind such an answer."""
 NOT_COMPILED = "does-not-compile"
 """The word for a source that the compiler refuses."""
+NO_INFINITY = "no-infinity"
+"""The word for one that it refuses because it does not know `INFINITY`, which is of the C library."""
 KINDS = {kind.name for kind in TABLE}
 LINE = re.compile(r"\bline (\d+)\b(?! of (?!kernel\.cu))")
 """A line of the kernel; not "line 9 of cp_async.cuh"."""
@@ -111,7 +113,8 @@ def judged(name: str, answer: object, test: Callable) -> tuple[ExerciseVerdict, 
         raise
     except CompileError as error:
         said = hints(name)
-        hint = f" Hint: {said[NOT_COMPILED]}" if NOT_COMPILED in said else ""
+        word = NO_INFINITY if 'identifier "INFINITY" is undefined' in str(error) else NOT_COMPILED
+        hint = f" Hint: {said[word]}" if word in said else ""
         return ExerciseVerdict(name, False, f"it does not compile. {_first_error(str(error))}{hint}"), (
             NOT_COMPILED,
         )

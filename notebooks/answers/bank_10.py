@@ -1,5 +1,6 @@
 """More exercises for lesson 10."""
 
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -82,13 +83,19 @@ def _left(parts: int) -> _Parts:
 
 
 def _merged(
-    left: _Parts, of_o: bool = True, of_sum: bool = True, divide: bool = True, divided: bool = False
+    left: _Parts,
+    of_o: bool = True,
+    of_sum: bool = True,
+    divide: bool = True,
+    divided: bool = False,
+    base: float = 2.0,
 ) -> np.ndarray:
-    """(rows, columns). `of_o`, `of_sum`: with the parts' factors; `divided`: as if each O had been divided."""
+    """(rows, columns). `of_o`, `of_sum`: with the parts' factors, powers of `base`; `divided`: as if each O had been
+    divided."""
     O = np.where(left.empty[:, :, None], 0, left.O.astype(float))  # noqa: E741
     most, total = left.most.astype(float), left.sum.astype(float)
     largest = np.where(left.empty.all(axis=0), 0, most.max(axis=0))
-    factor = np.exp2(most - largest)
+    factor = base ** (most - largest)
     there = ~left.empty * 1.0
     of_parts = (factor if of_o else there) * (total if divided else 1)
     made = (of_parts[:, :, None] * O).sum(axis=0)
@@ -118,6 +125,7 @@ MERGED_WRONG: tuple[tuple[str, str, Callable[[_Parts], np.ndarray]], ...] = (
     ("not-divided", "is not divided by the sum", partial(_merged, divide=False)),
     ("no-last-part", "leaves out the last part", lambda left: _some(left, slice(-1))),
     ("no-first-part", "leaves out the first part", lambda left: _some(left, slice(1, None))),
+    ("base-e", "takes powers of e in place of 2", partial(_merged, base=math.e)),
     ("two-parts", "takes two parts, however many there are", lambda left: _some(left, slice(2))),
 )
 """A word for what a wrong kernel does, that in words, and what it gives."""
@@ -214,7 +222,7 @@ def _text(queries: int, past: int) -> _Text:
     keys = -(-(past + queries) // TILE) * TILE
     S = random.normal(0, 2, (keys, queries))
     key, last = np.arange(keys)[:, None], past + np.arange(queries)
-    S += 6 * (key > last) + 4 * (key == last) + 3 * (key == 0) - 200 * (past == LOW)
+    S += 6 * (key > last) + 4 * (key == last) + 3 * (key == 0) - 2000 * (past == LOW)
     return _Text(S.astype(np.float32), random.normal(0, 3, keys).astype(np.float32), past)
 
 
@@ -343,6 +351,7 @@ TILES = (
     (192, 2, 2, 184, False),
     (64, 3, 3, 120, False),
     (96, 4, 3, 128, True),
+    (16, 3, 4, 168, False),
 )
 """(head, slots, consumers, room, ahead)."""
 Case = tuple[int, int, int, int, bool]
@@ -385,6 +394,7 @@ MEMORY_WRONG: Counted = (
     ("one-slot", "has one slot in a ring", partial(_by_memory, slots=1)),
     ("no-queries", "has no room for queries", partial(_by_memory, consumers=0)),
     ("queries-once", "has room for the queries of one consumer", partial(_by_memory, consumers=1)),
+    ("no-barriers", "has no room for barriers", partial(_by_memory, barriers=0)),
 )
 REGISTERS_WRONG: Counted = (
     ("not-by-16", "is no multiple of 16, rounded down", partial(_by_registers, rounds=False)),

@@ -1,14 +1,16 @@
 """The exercises of lesson 10: a softmax that goes on, and attention one product ahead."""
 
+import math
 from typing import Any
 
 import numpy as np
 
 from course_lib.check import verdict
-from course_lib.check.attention import Attention
+from course_lib.check.attention import SCALE, Attention
 from course_lib.check.attention_mistakes import ONLINE, Online
 from course_lib.check.job import Job
 from course_lib.check.mistakes import where_wrong
+from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim.observe.events import Wgmma, WgmmaWait
@@ -23,10 +25,25 @@ NEAR, NEAR_HALF = 1e-4, 0.02
 """By what part of the largest result float32 may be off; by how much halves up to 8."""
 TOO_LARGE = 16
 """2 to the power of it is no half."""
+LITTLE, LESS, MORE, FAR = 1, 62, 63, 126
+"""By how much a row's largest score grows: with the lesson's scale a weight would be 2^0.1, 2^7.9, 2^8.03, 2^16.1."""
 LAUNCH = Launch((128, 128, 128), 384, 2 * 128 * (128 + 4 * 128) + 128)
 THREE_CONSUMERS = Launch((192, 128, 128), 512, 2 * 128 * (192 + 4 * 128) + 128)
 HEADS_OF_TILES = ((1, 2), (2, 1))
 """More launches: tiles of queries, and heads."""
+KEYS_ARE_THERE = "mbarrier_wait(&s.k_full[slot], turn % 2);"
+VALUES_TOO = " mbarrier_wait(&s.v_full[slot], turn % 2);"
+ROWS_WRONG = (
+    *ONLINE,
+    (
+        "summed-early",
+        "whose tiles are summed before the factor, so that it counts for their own weights, too",
+        Online(summed_early=True),
+    ),
+    ("base-e", "with powers of e in place of 2", Online(weight_of=math.e, factor_of=math.e)),
+    ("base-e", "whose weights are powers of e, and whose factors are powers of 2", Online(weight_of=math.e)),
+)
+"""Of 10.1, as ONLINE: a word, in words, how it computes."""
 
 
 def _scores(tiles: int) -> np.ndarray:
@@ -70,16 +87,19 @@ def _demand_right(result: np.ndarray, scores: np.ndarray, V: np.ndarray, when: s
     expected = Online()(scores, V, TILE)[:, 0]
     if not (wrong := where_wrong(result[:, None], expected[:, None], NEAR * abs(expected).max(), "O")):
         return
-    if np.isinf(result).any() or np.isnan(result).any():
+    numbers = np.isfinite(result)
+    for cause, words, solve in ROWS_WRONG if numbers.any() else ():
+        with np.errstate(over="ignore", invalid="ignore"):
+            mistaken = solve(scores, V, TILE)[:, 0]
+        near = np.isclose(result, mistaken, rtol=NEAR, atol=NEAR * abs(expected).max())
+        if near[numbers].all() and not (numbers & np.isnan(mistaken)).any():
+            fail(f"{when}O is a softmax {words}.", cause)
+    demand(numbers.any(), f"{when}no result is a number, in any row.", "never-a-number")
+    if not numbers.all():
         fail(
             f"{when}some results are no numbers: a power of two was too large, or nothing was summed.",
             "too-large",
         )
-    for cause, words, solve in ONLINE:
-        with np.errstate(over="ignore", invalid="ignore"):
-            mistaken = solve(scores, V, TILE)[:, 0]
-        if np.allclose(result, mistaken, rtol=NEAR, atol=NEAR * abs(expected).max()):
-            fail(f"{when}O is a softmax {words}.", cause)
     fail(f"{when}{wrong}", "wrong-numbers")
 
 
@@ -93,30 +113,54 @@ def demand_ahead(answer: Any) -> None:
         if any(isinstance(event, Wgmma) for event in of_warp):
             demand(
                 sum(keep == 1 for keep in left) >= verdict.MOST - 1,
-                f"the numbers are right. Of {verdict.MOST} tiles, warp {warp} begins the softmax of "
-                f"{sum(keep == 1 for keep in left)} while a product is at work; {verdict.MOST - 1} can be.",
+                f"the numbers are right. In {sum(keep == 1 for keep in left)} of {verdict.MOST} tiles a product is at "
+                f"work when warp {warp} begins its softmax; it can be in {verdict.MOST - 1}.",
                 "in-turn",
             )
 
 
-def _seldom(answer: Any) -> None:
-    """A right attention of three consumers, which rescales O only where a weight would be too large."""
-    demand_kernel(answer)
-    job = Job(answer, Attention(1, 192, 128), THREE_CONSUMERS)
-    verdict.check(job, 0, MOST_STEPS, verdict.ONE_BLOCK, HEADS_OF_TILES)
-    never, always = (_instructions_where_scores_grow(job, step) for step in (1, TOO_LARGE))
+def _ahead(answer: Any) -> None:
+    """The same, and a slot of values is free as soon as they have been read: so these of this tile may come before its
+    turn is over, for which the changed kernel waits."""
+    demand_ahead(answer)
+    code = answer.code.replace(KEYS_ARE_THERE, KEYS_ARE_THERE + VALUES_TOO)
+    early = cupy_on_numpy.RawKernel(code, answer.name, options=answer.options)
+    problem = Attention(1, 128, verdict.MOST * 128).exact()
+    _, report = Job(early, problem, LAUNCH).simulated(problem.integers(0), MOST_STEPS)
     demand(
-        always - never > 12 * 64 * (verdict.MOST - 1) / 2,
-        "the numbers are right, and nothing is saved: where the largest score of a row grows by 1 from tile to tile, "
-        f"by {verdict.MOST - 1} in all, a block executes {never:,} instructions; where it grows by {TOO_LARGE}, "
-        f"{always:,}.",
-        "often",
+        report.ok,
+        "the numbers are right, but no tile's values can be on their way before the turn with its softmax is over: "
+        "a slot of values is freed a turn too late.",
+        "late-values",
     )
 
 
-def _instructions_where_scores_grow(job: Job, step: int) -> int:
+def _seldom(answer: Any) -> None:
+    """A right attention of three consumers, which rescales O only where a weight would be above 2^8."""
+    demand_kernel(answer)
+    job = Job(answer, Attention(1, 192, 128), THREE_CONSUMERS)
+    verdict.check(job, 0, MOST_STEPS, verdict.ONE_BLOCK, HEADS_OF_TILES)
+    _instructions_where_scores_grow(job, TOO_LARGE, verdict.MOST, 1.0)
+    executed = {
+        step: _instructions_where_scores_grow(job, step, 2, SCALE) for step in (LITTLE, LESS, MORE, FAR)
+    }
+    rescaled = {step: count > executed[FAR] - 12 * 64 / 2 for step, count in executed.items()}
+    for step, asked, so, cause in (
+        (LITTLE, False, "and nothing is saved: O is rescaled", "often"),
+        (LESS, False, "and O is rescaled too early,", "early"),
+        (MORE, True, "and O is not rescaled", "late"),
+    ):
+        demand(
+            rescaled[step] == asked,
+            f"the numbers are right, {so} where the largest score of a row grows by {step}, and its weight would be "
+            f"2^{step * SCALE:.2f} with the old maximum.",
+            cause,
+        )
+
+
+def _instructions_where_scores_grow(job: Job, step: int, tiles: int, scale: float) -> int:
     """By `step` from tile to tile: what a block's warps execute. Raises what is wrong with the result."""
-    problem = Attention(1, 192, verdict.MOST * 128, 1.0)
+    problem = Attention(1, 192, tiles * 128, scale)
     Q, K, V = (np.zeros((rows, 128), np.float16) for rows in (192, problem.keys, problem.keys))
     Q[:, 0], K[:, 0], V[:] = 1, np.arange(problem.keys) // 128 * step, np.arange(128) % 9
     args, report = job.on(problem).simulated((Q, K, V), MOST_STEPS)
@@ -128,4 +172,4 @@ def _instructions_where_scores_grow(job: Job, step: int) -> int:
     return report.counters.total.instructions
 
 
-EXERCISES = {"10.1": _rows, "10.2": demand_ahead, "10.3": _seldom}
+EXERCISES = {"10.1": _rows, "10.2": _ahead, "10.3": _seldom}

@@ -13,7 +13,7 @@ from course_lib.check.attention_mistakes import of_heads
 from course_lib.check.job import Job
 from course_lib.check.mistakes import where_wrong
 from cupy_or_sim.launch import Launch
-from ptxsim.observe.events import Barrier
+from ptxsim.observe.events import Barrier, Event, Work, in_flight
 
 from .common import MOST_STEPS, demand, demand_kernel, demand_no_hazard, fail
 
@@ -30,6 +30,13 @@ BESIDES = 2
 
 Seen = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Which keys a query sees, for columns of queries and rows of keys."""
+
+
+def _before(query: np.ndarray, key: np.ndarray) -> np.ndarray:
+    """Who sees which key, as it should be."""
+    return key <= query
+
+
 MISTAKES: tuple[tuple[str, str, Seen], ...] = (
     ("not-masked", "every query sees all keys of its block's tiles", lambda q, k: k >= 0 * q),
     ("own-key", "no query sees its own key", lambda q, k: k < q),
@@ -46,24 +53,24 @@ MISTAKES: tuple[tuple[str, str, Seen], ...] = (
 """A word for each mistake, in words, and who sees what with it."""
 
 
-def _attention(problem: Attention, inputs: tuple, seen: Seen) -> np.ndarray:
-    """softmax(scale Q @ K.T) @ V in float64, of the keys that each query sees; NaN where it sees none. A block goes no
-    further than its own tile of keys."""
+def _attention(problem: Attention, inputs: tuple, seen: Seen, hidden: float = -np.inf) -> np.ndarray:
+    """softmax(scale Q @ K.T) @ V in float64, of the keys that each query sees, the others having the score `hidden`;
+    NaN where it sees none. A block goes no further than its own tile of keys."""
     query, key = np.arange(problem.queries)[:, None], np.arange(problem.keys)
-    sees = seen(query, key) & (key // ROWS <= query // ROWS)
+    sees, read = seen(query, key), key // ROWS <= query // ROWS
     rows = []
     for q, k, v in zip(*(of_heads(each.astype(float), problem.heads) for each in inputs), strict=True):
-        scores = np.where(sees, problem.form.scale * (q @ k.T), -np.inf)
+        scores = np.where(read, np.where(sees, problem.form.scale * (q @ k.T), hidden), -np.inf)
         with np.errstate(invalid="ignore"):
             weights = np.exp2(scores - scores.max(axis=1, keepdims=True))
             rows.append(weights @ v / weights.sum(axis=1, keepdims=True))
     return np.concatenate(rows)
 
 
-def _off(problem: Attention, inputs: tuple, result: np.ndarray, seen: Seen) -> str:
+def _off(problem: Attention, inputs: tuple, result: np.ndarray, seen: Seen, hidden: float = -np.inf) -> str:
     """Where the result is not this softmax, in words; "" where it is."""
     Q, K, V = inputs
-    expected, largest = (_attention(problem, (Q, K, values), seen) for values in (V, abs(V)))
+    expected, largest = (_attention(problem, (Q, K, values), seen, hidden) for values in (V, abs(V)))
     known = ~np.isnan(expected).any(axis=1)
     return where_wrong(result[known], expected[known], ROUNDED * largest[known], "O")
 
@@ -77,9 +84,11 @@ def _causal(answer: Any) -> None:
         args, report = problem.simulated(answer, inputs, LAUNCH, MOST_STEPS)
         demand_no_hazard(report)
         seen_in = partial(_off, problem, inputs, problem.result(args))
-        if wrong := seen_in(lambda query, key: key <= query):
+        if wrong := seen_in(_before):
             for cause, words, seen in MISTAKES:
                 demand(seen_in(seen), f"with {problem.keys} keys {words}.", cause)
+            zero = f"with {problem.keys} keys a key that a query may not see has the score 0."
+            demand(seen_in(_before, 0.0), zero, "score-0")
             fail(f"with {problem.keys} keys: {wrong}", "wrong-numbers")
 
 
@@ -96,6 +105,21 @@ def _one_barrier(answer: Any) -> None:
         f"the numbers are right, and a warp comes to {barriers} barriers in {verdict.MOST} turns.",
         "more-barriers",
     )
+    hidden = max(
+        sum(bool(sum(groups)) for event, groups, _ in in_flight(of_warp) if _multiplies(event))
+        for of_warp in events
+    )
+    everywhere = max(sum(map(_multiplies, of_warp)) for of_warp in events)
+    demand(
+        hidden > everywhere / 2,
+        "the numbers are right, and nothing is on its way while a warp multiplies: the wait behind the copies of the "
+        "next tile waits for these, too.",
+        "nothing-ahead",
+    )
+
+
+def _multiplies(event: Event) -> bool:
+    return isinstance(event, Work) and bool(event.math)
 
 
 EXERCISES = {"10.4": _causal, "10.5": _one_barrier}
