@@ -45,10 +45,12 @@ NOT_THERE = {
 
 LEAVES_MEMORY = {
     *("launch", "parameters", "function_attributes", "set_function_attribute", "occupancy"),
-    *("device", "attributes", "pointer", "range", "memory_left", "note"),
+    *("device", "attributes", "allocate", "pointer", "range", "memory_left", "note"),
     *("stream", "record", "wait_event", "wait", "query", "host_function"),
 }
 """Questions after which memory of the device is as it was."""
+HEIGHT = {"copy": 5, "fill": 3}
+"""Which number says how many rows are written."""
 
 
 class Runtime:
@@ -123,15 +125,18 @@ class Runtime:
 
     def answer(self, question: Question) -> Answer:
         """Raises Stopped where the program cannot go on."""
-        if not self._leaves_memory(question):
-            self.launches.unchanged.forget()
+        self._see_writing(question)
         answer = self._answers[question.what]
         return answer(*question.numbers, data=question.data) if question.data else answer(*question.numbers)
 
-    def _leaves_memory(self, question: Question) -> bool:
-        """Whether memory of the device surely stays as it is. (A launch sees to that itself.)"""
-        out = question.what == "copy" and self.context.arena.find(question.numbers[0]) is None
-        return out or question.what in LEAVES_MEMORY
+    def _see_writing(self, question: Question) -> None:
+        """Launches that it may have an influence on run again. (A launch sees to that itself.)"""
+        unchanged, numbers = self.launches.unchanged, question.numbers
+        one_row = question.what in HEIGHT and numbers[HEIGHT[question.what]] == 1
+        if one_row or question.what == "release":
+            unchanged.forget_all_with(self.context.arena.find(numbers[0]))
+        elif question.what not in LEAVES_MEMORY:
+            unchanged.forget()
 
     # ---- the program, and what its objects bring along
 

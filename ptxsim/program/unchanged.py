@@ -38,8 +38,16 @@ class Unchanged:
         self._found[key] = touched
 
     def forget(self) -> None:
-        """Somebody may have written."""
+        """Somebody may have written anywhere."""
         self._found.clear()
+
+    def forget_all_with(self, allocation: Allocation | None) -> None:
+        """Somebody may have written there; None for memory that is not CUDA's."""
+        with_it = [
+            key for key, touched in self._found.items() if any(each is allocation for each, _ in touched)
+        ]
+        for key in with_it:
+            del self._found[key]
 
 
 def watch(buffers: Iterable[tuple[Allocation, Buffer]]) -> None:

@@ -68,7 +68,7 @@ WRITERS = {
     "a fill": lambda program, to, source: program.ask("fill", source, 0, BYTES, 1, NO_STREAM, 0, 7),
     "another launch": lambda program, to, source: program.launch(source, numbers(program, 900), COUNT),
     "what its result is": lambda program, to, source: program.launch(to, numbers(program, 900), COUNT),
-    "memory given back": lambda program, to, source: program.ask("release", program.allocate(64), 0, 0, 0),
+    "rows": lambda program, to, source: program.ask("fill", source, 64, 32, 2, NO_STREAM, 0, 7),
 }
 
 
@@ -83,6 +83,26 @@ def test_it_runs_again_once_somebody_may_have_written(program, writer):
     program.launch(to, source, COUNT)
     assert ran(program)[0] == before + 1
     assert np.array_equal(program.words(to, COUNT), program.words(source, COUNT))
+
+
+def test_what_is_written_elsewhere_does_not_matter(program):
+    """As a benchmark does that empties a GPU's cache."""
+    to, source, other = program.allocate(BYTES), numbers(program), program.allocate(BYTES)
+    for _ in range(TIMES):
+        program.ask("fill", other, 0, BYTES, 1, NO_STREAM, 0)
+        program.copy(other, ON_THE_STACK, BYTES, 1)
+        program.ask("release", program.allocate(64), 0, 0, 0)
+        program.launch(to, source, COUNT)
+    assert ran(program) == (2, TIMES - 2)
+
+
+def test_memory_that_was_given_back(program):
+    to, source = program.allocate(BYTES), numbers(program)
+    for _ in range(3):
+        program.launch(to, source, COUNT)
+    program.ask("release", source, 0, 0, 0)
+    program.launch(to, source, COUNT)
+    assert ran(program) == (3, 1) and program.kinds() == [("out-of-bounds", "freed-array")]
 
 
 @pytest.mark.parametrize("kind", [HOST, MANAGED])
