@@ -451,6 +451,9 @@ def _why_not_compiled(said: str, wanted: Build, version: int) -> str:
     for beginning, library in LIBRARIES.items():
         if name.startswith(beginning):
             return f"{said.rstrip()}\n{closed(library)}. (A program that only includes {name} needs its folder: -I)"
+    if header and "\\" in header[1]:
+        slashed = header[1].replace("\\", "/")
+        return f"{said.rstrip()}\nOnly Windows takes a \\ in the name of a header: write {slashed}"
     if header:
         return f"{said.rstrip()}\n{name} is in none of the folders of headers: give its folder with -I"
     if "kernel launch from __device__ or __global__ functions requires" in said:

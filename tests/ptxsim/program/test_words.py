@@ -77,6 +77,7 @@ int main() { parent<<<1, 1>>>(); }
 """
 NO_PTX = '__global__ void g() { asm volatile("wgmna;"); }\n'
 CASES = [
+    Case("built", "#include <cub\\cub.cuh>\nint main() {}", r"takes a \ in the name of a header: write cub/cub.cuh"),
     Case("built", '#include "nowhere.h"\nint main() {}', "nowhere.h is in none of the folders of headers: give"),
     Case("built", "#include <cudnn.h>\nint main() {}", "the program uses cuDNN. Its kernels come as machine code"),
     Case("built", "#include <curand_kernel.h>\nint main() {}", "curand_kernel.h comes with cuRAND: pip install"),

@@ -1,6 +1,10 @@
 """`make judges`: what is worse than the last time, and what is there to be judged."""
 
+import csv
 import json
+import re
+from collections import Counter
+from pathlib import PurePosixPath
 from xml.etree import ElementTree
 
 import pytest
@@ -173,3 +177,39 @@ def test_the_page_of_judges_counts_what_is_frozen():
     page = (ROOT / "ptxsim" / "docs" / "judges.md").read_text(encoding="utf-8")
     assert f"| results of an H100 | {frozen('h100', 'cases') + frozen('newer_h100', 'cases'):,} |" in page
     assert f"| Nsight Compute's counters | {frozen('ncu_h100', 'kernels')} |" in page
+
+
+def test_the_page_of_public_programs_counts_those_that_were_drawn():
+    page = programs.PAGE.read_text(encoding="utf-8").partition("## Thirty more")[2]
+    with programs.PAGE.with_name("drawn_programs.csv").open(encoding="utf-8", newline="") as file:
+        drawn = list(csv.DictReader(file))
+    rule = (ROOT / "research" / "thirty_more.py").read_text(encoding="utf-8")
+    assert [each for each in drawn if f'"{each["repository"]}": "{each["commit"]}",' not in rule] == []
+    at_first, now = (
+        {each["file"] for each in drawn if each[when] == "yes"} for when in ("ran at first", "ran now")
+    )
+    words = " ".join(page.split())
+    assert len(drawn) == 30 and at_first < now
+    assert f"{len(at_first)} ran to their end at first, and {len(now)} do" in words
+    rows = dict(re.findall(r"^\| ([a-z ]+)(?:: \d+)? \| (.+) \|$", page, re.M))
+    for row, files in (("ran at first", at_first), ("run now", now - at_first)):
+        assert f"| {row}: {len(files)} |" in page
+        assert [name for name in map(_called, files) if name not in rows[row]] == []
+    others = [each for each in drawn if each["file"] not in now]
+    assert [
+        each for each in others if _called(each["file"]) not in rows["too long"] + rows["did not compile"]
+    ] == []
+    assert [each["file"] for each in others if not each["why it did not run to its end"]] == []
+    found = [int(each["findings"]) for each in drawn if each["findings"] != "0"]
+    assert f"{len(found)} programs have {sum(found)} findings, all true" in words
+    said = Counter(each["own word"] for each in drawn if each["file"] in now)
+    assert (
+        f"Of the {len(now)}, {said['passes']} check themselves and pass, {said['seen to be right']} print numbers seen "
+        f"to be right, {said['checks nothing']} check nothing, {said['rightly says that it failed']} rightly say"
+    ) in words  # fmt: skip
+
+
+def _called(file: str) -> str:
+    """A program's name on the page: its file's, or its folder's where that says nothing."""
+    path = PurePosixPath(file)
+    return path.parents[1].name if path.stem in ("main", "simple") else path.stem
