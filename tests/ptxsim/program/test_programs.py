@@ -36,6 +36,13 @@ def test_a_right_program(ran):
     assert "add.cu: 1 launch of 1 kernel, 4 blocks, " in report and report.endswith("s: no hazard found\n")
 
 
+def test_what_a_launch_reads_makes_it_run_again(ran):
+    status, printed, report = ran("again.cu")
+    kinds = ("a variable", "constants", "a texture", "a pointer in memory", "cp.async")
+    assert (status, printed) == (0, "".join(f"{kind} 0\n" for kind in kinds))
+    assert "44 launches of 4 kernels, 44 blocks, 16 launches not run again" in report
+
+
 def test_a_race_in_a_template(ran):
     status, printed, report = ran("reverse.cu", "-D", "RACE", "--json", "-")
     assert status == 1
