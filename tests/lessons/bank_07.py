@@ -11,6 +11,7 @@ _NUMBERS = "49152, 2, [0, 0, 0, 1, 1, 1, 0, 0], [1, 1, 1, 0, 0, 0, 1, 1]"
 _FULL, _EMPTY = "[0, 0, 0, 1, 1, 1, 0, 0]", "[1, 1, 1, 0, 0, 0, 1, 1]"
 _ONE = "if (k_tile > 0 && threadIdx.x % 128 == 0) mbarrier_arrive(&s.empty[(k_tile - 1) % SLOTS]);"
 _ALL = "if (k_tile > 0) mbarrier_arrive(&s.empty[(k_tile - 1) % SLOTS]);"
+_FULL_WAIT = "mbarrier_wait(&s.full[slot], turn % 2);"
 _BEGIN = "A + mine * TK,"
 
 SOLVED = {"07.11": _ring, "07.12": solved_function("descriptor_of")}
@@ -76,6 +77,12 @@ WRONG_ANSWERS = {
         ("this k-tile's slot", [("empty[(k_tile - 1) % SLOTS]", "empty[k_tile % SLOTS]")],
          "waits for what never comes"),
         ("no wait", [("wgmma_wait<1>();  ", "")], "overwrites a slot too early"),
+        ("no wait for empty", [("            mbarrier_wait(&s.empty[slot], (turn + 1) % 2);\n", "")],
+         "its wait for `empty` too"),
+        ("the parity of full for empty", [("(turn + 1) % 2", "turn % 2")], "The producer's lines were right"),
+        ("rows of C of the first warpgroup", [("(m + mine) * N", "m * N")], "`store_sums` was right"),
+        ("one warp of each consumer waits", [(_FULL_WAIT, "if (threadIdx.x % 128 < 32) " + _FULL_WAIT)],
+         "were right: put them back"),
         ("a barrier of the block", [(_ONE, "__syncthreads(); " + _ONE)], "waits for what never comes"),
         ("one copy at a time", [("n, &s.full[slot]);", "n, &s.full[slot]); mbarrier_wait(&s.full[slot], turn % 2);")],
          "at `full` wait the consumers"),

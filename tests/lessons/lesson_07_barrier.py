@@ -161,7 +161,17 @@ WRONG_ANSWERS = {
         ("an arrival of each thread", [("init(&full, 1)", "init(&full, 128)")], "arrivals that never come"),
         ("no wait", [(READY, "")], "a wait in every turn"),
         ("one thread waits", [(READY, ONE_WAITS)], "or meet one that has"),
-        ("known to nobody", [("    }\n    __syncthreads();\n", "    }\n")], "before all threads know of it"),
+        (
+            "made by all threads",
+            [("    if (threadIdx.x == 0) {\n        mbarrier_init(", "    {\n        mbarrier_init(")],
+            "one thread makes the barrier",
+        ),
+        ("both to one place", [("load_bytes(ys, y +", "load_bytes(xs, y +")], "where does each copy go"),
+        (
+            "known to nobody",
+            [("    }\n    __syncthreads();\n", "    }\n")],
+            "until then they do not know of it",
+        ),
         (
             "all threads copy",
             [(ONE, ONE.replace("if (threadIdx.x == 0) ", ""))],
@@ -205,6 +215,8 @@ WRONG_ANSWERS = {
             [("expect(&s.full, (TM", "expect(&s.full, (2 * TM")],
             "the barrier and its bytes were right",
         ),
+        ("adds to sums that nobody has set", [("k_tile > 0 || k > 0", "1")], "must set the sums"),
+        ("A twice", [("matrix_descriptor(s.B)", "matrix_descriptor(s.A)")], "of A and of B"),
         ("no wait at all", [(WAIT, "")], "is there a wait for them in every turn"),
         (
             "returns with many k-tiles",

@@ -29,6 +29,7 @@ FREE_LATE = """\
             wgmma_wait<2>();
             if (k_tile > 1 && threadIdx.x == 128) mbarrier_arrive(&s.empty[(k_tile - 2) % SLOTS]);
 """
+WAIT_FULL = "            mbarrier_wait(&s.full[slot], turn % 2);\n"
 WAIT_EMPTY = "            mbarrier_wait(&s.empty[slot], (turn + 1) % 2);\n"
 FREE_AT_ONCE = "            if (threadIdx.x == 128) mbarrier_arrive(&s.empty[slot]);\n"
 READ_ALL = "            wgmma_wait<0>();\n"
