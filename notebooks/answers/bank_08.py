@@ -142,6 +142,10 @@ def _turned(kernel: Any, rows: int, step: int, blocks: int) -> Report:
     x = np.random.default_rng(0).integers(-99, 100, ((rows - 1) * step + 1, ROW)).astype(np.float32)
     out = np.full((rows, ROW), np.nan, np.float32)
     report = simulate(kernel, (blocks,), (160,), (x, out, np.int32(rows), np.int32(step)))
+    stuck = next((hazard for hazard in report.hazards if hazard.kind == "deadlock"), None)
+    copies = any(isinstance(event, BulkCopy) for mine in report.events for event in mine)
+    if stuck and not copies:
+        fail(f"deadlock at line {stuck.line}, and no copy has started.", "no-copy-starts")
     demand_no_hazard(report)
     demand(not np.isnan(out).all(), "no hazard, and nothing is stored to out.", "not-stored")
     wrong = np.flatnonzero((out != x[::step, ::-1]).any(1))

@@ -10,6 +10,7 @@ import numpy as np
 from course_lib.check.gemm import Gemm
 from course_lib.check.mistakes import product
 from course_lib.check.verdict import CheckFailed
+from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.launch import Launch
 from ptxsim import Report
 from ptxsim.observe.events import (
@@ -48,6 +49,12 @@ MEETINGS = 2
 """Of a pair of blocks: when the barriers are made, and before one of them leaves."""
 LONG = 13
 """K-tiles of the longest launch: a loop that ends after 8 or 12 is no loop over all of K."""
+AS_IT_CAME = (
+    r"mbarrier_arrive_at\(&s\.empty\[slot\], thread\);\s*wgmma_wait<0>\(\);",
+    r"\(k_tile / SLOTS \+ 1\) % 2",
+    r"store_sums\([^;]*;[\s}]*$",
+)
+"""The three mistakes of the pair of blocks: the slot freed too early, the producer's turn, nobody waits at the end."""
 
 
 def _before_its_store(events: list[Event]) -> list[Event]:
@@ -143,9 +150,14 @@ def _pair(answer: Any) -> str | None:
     demand_kernel(answer)
     count = len(re.findall(r"\bSLOTS\s*=\s*2\b", answer.code))
     demand(count == 1, "leave `SLOTS = 2` in its line.")
+    text = "all three mistakes are still there. Read first; then mend one, and run."
+    demand(not all(re.search(mistake, answer.code) for mistake in AS_IT_CAME), text, "as-it-came")
     try:
         report = run(answer, (128, 256, 64), (1, 2, 3), 2, 2)
     except CheckFailed as error:
+        if error.hazards and error.hazards[0].kind == "write-after-read" and _still_overwritten(answer):
+            text = "And with a wait right behind each `start_k_tile` it is so, too."
+            raise CheckFailed(f"{error}\n{text}", causes=("other-arrivals",)) from None
         if any(hazard.kind == "deadlock" for hazard in error.hazards) and (few := _few_arrivals(answer)):
             text = f"Of {few[1]} arrivals that a phase of `empty` needs, {few[0]} came."
             raise CheckFailed(f"{error}\n{text}", causes=("few-arrivals",)) from None
@@ -164,6 +176,17 @@ def _pair(answer: Any) -> str | None:
         f"But the two blocks meet {meetings} times for {2 * 3} k-tiles, and each time all wait for the slowest warp of "
         "both. At the beginning and at the end is enough: in between `full` and `empty` say all."
     )
+
+
+def _still_overwritten(kernel: Any) -> bool:
+    """Whether slots are overwritten too early, too, where no wgmma is at work when a consumer arrives."""
+    source = re.sub(r"(\bstart_k_tile\s*\([^;]*\);)", r"{ \1 wgmma_wait<0>(); }", kernel.code)
+    waits = cupy_on_numpy.RawKernel(source, kernel.name, options=kernel.options)
+    try:
+        run(waits, (128, 256, 64), (1, 2, 3), 2, 2)
+    except CheckFailed as error:
+        return any(hazard.kind == "write-after-read" for hazard in error.hazards)
+    return False
 
 
 def _few_arrivals(kernel: Any) -> tuple[int, int] | None:
