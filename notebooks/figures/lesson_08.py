@@ -82,7 +82,7 @@ def cluster():
 
 MATH, STORES, TO_SHARED = 8.0, 1.6, 0.8
 """Lengths of the sketch of two epilogues. The first two are as 64 x 1,024 cycles to a pause of `cluster`; the third is
-not to scale, because how short it is is the reader's to predict."""
+not to scale, because how short it is is the reader's to predict: its edges are dashed."""
 
 
 @style.styled
@@ -103,7 +103,7 @@ def epilogues(pause: str = "a pause", shorter: str = "short"):
             pause,
             [(1, begin, STORES, "to C", "stores") for begin in (MATH, 2 * MATH + STORES)],
         ),
-        "complete: the copy engine writes C behind the next tile's math": (
+        f"complete: the copy engine writes C behind the next tile's math ({shorter}: not to scale)": (
             TO_SHARED,
             shorter,
             [
@@ -118,7 +118,8 @@ def epilogues(pause: str = "a pause", shorter: str = "short"):
         math = [(0, 0, MATH, "math of tile 0", "math"), (0, MATH + rest, MATH, "math of tile 1", "math")]
         for row, begin, length, label, kind in [*math, *bars]:
             colour, hatch = looks[kind]
-            style.box(ax, begin, row + 0.1, length, 0.8, facecolor=colour, linewidth=0.5, hatch=hatch)
+            edge = {"linestyle": "--", "linewidth": 1.0} if kind == "write" else {"linewidth": 0.5}
+            style.box(ax, begin, row + 0.1, length, 0.8, facecolor=colour, hatch=hatch, **edge)
             if label:
                 ground = style.GREEN if kind == "math" else style.FACE
                 style.label(ax, begin + length / 2, row + 0.52, label, ground=ground)
@@ -133,7 +134,8 @@ def epilogues(pause: str = "a pause", shorter: str = "short"):
     return figure, (
         f"Two schedules of two tiles. In cluster the tensor cores rest after each tile ({pause}) until the "
         "consumers' threads have stored it to C. In complete the threads only write their sums into shared "
-        f"memory ({shorter}); then the math of tile 1 begins, and the copy engine writes tile 0 to C meanwhile."
+        f"memory ({shorter}, not drawn to scale); then the math of tile 1 begins, and the copy engine writes tile 0 to "
+        "C meanwhile."
     )
 
 

@@ -53,6 +53,7 @@ def test_every_consumer_arrives_in_both_blocks():
 def test_a_pause_is_written_at_the_rest_of_the_tensor_cores():
     figure, words = lesson_08.epilogues("12,450 cycles", "?")
     assert {"12,450\ncycles", "?"} <= set(texts(figure)) and re.search(r"\(12,450 cycles\)", words)
+    assert "?: not to scale" in figure.axes[1].get_title("left") and "(?, not drawn to scale)" in words
 
 
 def test_a_half_is_written_when_the_one_before_has_been_read():
