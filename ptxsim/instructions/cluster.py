@@ -7,10 +7,10 @@ import numpy as np
 from ..ground.memory import SHARED_WINDOW, Miss
 from ..ptx.program import Instruction
 from ..units.access import Memories
-from ..units.clusters import RANK_SHIFT
+from ..units.clusters import HALF, RANK_SHIFT
 from .registry import Operands, on_machine
 
-NOWHERE = (1 << RANK_SHIFT) - 16
+NOWHERE = HALF - 16
 """An offset behind all shared memory."""
 
 
@@ -34,7 +34,7 @@ def mapa(decoder: Operands, ins: Instruction) -> Callable:
         offset[wrong] = NOWHERE
         put(
             machine,
-            (window + (ranks + 1 << RANK_SHIFT) + offset).astype(f"u{8 if kind.endswith('64') else 4}"),
+            (window + (ranks << RANK_SHIFT) + offset).astype(f"u{8 if kind.endswith('64') else 4}"),
         )
 
     return step

@@ -11,7 +11,7 @@ from ..observe import events
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Immediate, Instruction, Register
 from ..races.shadow import Act
-from ..units.access import Access, read
+from ..units.access import Access, in_shared, read
 from ..units.mbarriers import Hopper
 from .bulk import bulk
 from .mbarrier import UPDATES, places_of
@@ -57,8 +57,8 @@ def _copy(decoder: Operands, ins: Instruction) -> Callable:
     pc, array = decoder.pc, decoder.code.shared_arrays.get(decoder.pc)
 
     def step(machine: Hopper) -> None:
-        offsets = plain_offset(machine.spread(to(machine)))
-        unit = machine.shared.locate(offsets, size, machine.block_base[machine.active()], array)
+        places = plain_offset(machine.spread(to(machine)))
+        unit, offsets = in_shared(machine, places, machine.idx, size, array)
         machine.shared.check_data(unit, size)
         addresses = machine.spread(source(machine))
         sizes = wanted(machine) if wanted else None

@@ -61,6 +61,9 @@ def address_reader(decoder: Operands, operand: Address, wide: bool) -> Callable:
             return lambda machine: read(machine).astype(dtype, copy=False)
         return lambda machine: read(machine).astype(dtype, copy=False) + offset
     value = decoder.constant(base, np.dtype(np.uint64)) if isinstance(base, Variable) else None
+    if value is None and base is not None:
+        own = decoder.source(base, "u64")
+        return lambda machine: own(machine).astype(dtype) + offset
     address = (np.zeros(1, np.uint64) if value is None else value).astype(dtype) + offset
     return lambda machine: address
 

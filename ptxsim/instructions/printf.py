@@ -120,8 +120,9 @@ def _bytes(machine: Memories, lane: int, address: int) -> np.ndarray:
         first, address, data = lane * machine.local.stride, address - LOCAL_WINDOW, machine.local.memory.data
         return data[first : first + machine.local.size][address:]
     if address >= SHARED_WINDOW:
-        first, address, data = machine.block_base[lane], address - SHARED_WINDOW, machine.shared.memory.data
-        return data[first : first + machine.shared.size][address:]
+        block, offset = machine.clusters.place(np.array([address - SHARED_WINDOW]), np.array([lane]))
+        first = int(block[0]) * machine.shared.stride
+        return machine.shared.memory.data[first : first + machine.shared.size][int(offset[0]) :]
     buffer = machine.memory.find(address)
     return buffer.memory.data[address - buffer.base :] if buffer else np.zeros(0, np.uint8)
 

@@ -5,6 +5,7 @@ group of lanes first reaches them; an instruction that nobody executes need not 
 """
 
 import importlib
+import math
 import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -53,6 +54,7 @@ from ..ptx.sunk import moves, sunk
 from ..ptx.unset import Unset, unset
 from ..ptx.updates import Update, updates
 from ..ptx.waits import waiting_loads
+from ..units.access import Memories
 from ..units.mbarriers import Hopper
 from . import runs
 from .unset import Watched
@@ -112,6 +114,7 @@ class Code:
         self._copies_into_shared = any(
             "async.bulk" in ins.opcode.text and "complete_tx" in ins.opcode.text for ins in self.instructions
         )
+        self.in_clusters = math.prod(program.cluster) > 1
         self._blocks: dict[int, BasicBlock] = {}
 
     def block(self, pc: int) -> BasicBlock:
@@ -482,10 +485,11 @@ class Decoder:
         self.pc = pc
 
     def constant(self, operand: object, dtype: np.dtype) -> np.ndarray | None:
-        """The value (shape (1,)) of an immediate or of a variable's address; None for anything else."""
+        """The value (shape (1,)) of an immediate or of a variable's address; None for anything else, and for what each
+        block of a cluster has an address of its own for."""
         if isinstance(operand, Immediate):
             return operand.value(dtype)
-        if isinstance(operand, Variable):
+        if isinstance(operand, Variable) and not (operand.space == "shared" and self.code.in_clusters):
             base = self.code.variables[operand.name] if operand.space in ("global", "const") else 0
             return np.array([base + operand.offset], np.uint64).astype(dtype)
         return None
@@ -499,6 +503,8 @@ class Decoder:
         value = self.constant(operand, dtype)
         if value is not None:
             return lambda machine: value
+        if isinstance(operand, Variable):
+            return _read_own_shared(operand.offset, dtype)
         if isinstance(operand, Special):
             return _read_special(operand.name, dtype, self.pc)
         if not isinstance(operand, Register):
@@ -551,6 +557,16 @@ def _read_part(register: Register, dtype: np.dtype) -> Read:
     read_whole = _read(register.index, whole)
     bits = np.dtype(f"u{dtype.itemsize}")
     return lambda machine: read_whole(machine).astype(bits).view(dtype)
+
+
+def _read_own_shared(offset: int, dtype: np.dtype) -> Read:
+    """The address in a cluster of a byte of one's own block."""
+
+    def read(machine: Memories) -> np.ndarray:
+        addresses = (machine.clusters.own + offset).astype(dtype)
+        return addresses if machine.idx is None else addresses.take(machine.idx)
+
+    return read
 
 
 def _read_predicate(register: Register) -> Read:

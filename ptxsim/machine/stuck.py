@@ -175,9 +175,9 @@ def _place(machine: Stuck, pc: int, lanes: np.ndarray) -> str:
     shared = _is_shared(machine, pc)
     address = int(_addresses(machine, pc, lanes, wide=not shared)[0])
     if shared or SHARED_WINDOW <= address < LOCAL_WINDOW:
-        offset = address % SHARED_WINDOW
-        name, memory = machine.shared.describe(offset), machine.shared.memory.data
-        offset += int(machine.block_base[lanes[0]])
+        block, place = machine.clusters.place(np.array([address % SHARED_WINDOW]), lanes[:1])
+        name, memory = machine.shared.describe(int(place[0])), machine.shared.memory.data
+        offset = int(block[0]) * machine.shared.stride + int(place[0])
     else:
         buffer = machine.memory.find(address)
         if buffer is None:

@@ -154,13 +154,11 @@ def read_rows(
     """ldmatrix: rows of shared memory (units of `access.size` bytes) at the addresses that these lanes give, one warp
     after the other. Other lanes receive them: each of `readers` has a lane for every 4 bytes of the rows."""
     try:
-        unit = machine.shared.locate(
-            addresses.ravel(), access.size, machine.block_base[lanes.ravel()], access.array
-        )
+        unit, offsets = in_shared(machine, addresses.ravel(), lanes.ravel(), access.size, access.array)
     except Miss as miss:
         return _rows_that_are_there(machine, miss, access, addresses.ravel(), lanes.ravel(), readers)
     if access.counted:
-        machine.counters.shared(machine, access.pc, addresses, access.size)
+        machine.counters.shared(machine, access.pc, offsets.reshape(addresses.shape), access.size)
     words = (unit[:, None] * (access.size // 4) + np.arange(access.size // 4)).ravel()
     for each in readers:
         machine.shadow.on_access(machine, access.act, Reach(each, words, 4, access.pc))
@@ -227,17 +225,13 @@ def _perform(
 def _locate(machine: Memories, access: Access, addresses: np.ndarray) -> tuple | None:
     """The memory that the lanes touch, and their units in it; None: they touch several arrays. Raises Miss."""
     if access.space == "shared":
-        memory = machine.shared
-        base = machine.block_base if machine.idx is None else machine.block_base[machine.idx]
+        unit, offsets = in_shared(machine, addresses, machine.idx, access.size, access.array)
         if machine.clusters.size > 1:
-            blocks, addresses = machine.clusters.place(addresses, machine.active())
-            base = blocks * memory.stride
-            machine.clusters.touch(machine.active(), blocks, access.pc)
-        unit = memory.locate(addresses, access.size, base, access.array)
-        memory.check_data(unit, access.size)
+            machine.clusters.touch(machine.active(), unit * access.size // machine.shared.stride, access.pc)
+        machine.shared.check_data(unit, access.size)
         if access.counted:
-            machine.counters.shared(machine, access.pc, addresses, access.size)
-        return memory, unit
+            machine.counters.shared(machine, access.pc, offsets, access.size)
+        return machine.shared, unit
     if access.space == "local":
         return machine.local, machine.local.locate(addresses, access.size, machine.active())
     if access.counted and access.space == "global":
@@ -248,6 +242,23 @@ def _locate(machine: Memories, access: Access, addresses: np.ndarray) -> tuple |
     if found is not None:
         machine.launch.budget.access(*found, access.size)
     return found
+
+
+def in_shared(
+    machine: Memories,
+    addresses: np.ndarray,
+    lanes: np.ndarray | None,
+    size: int,
+    array: Array | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The units of `size` bytes of shared memory at the addresses of these lanes (None: of all), and their offsets
+    inside of the block that each names. `array`: the only one that they may reach. Raises Miss."""
+    if machine.clusters.size == 1:
+        base = machine.block_base if lanes is None else machine.block_base[lanes]
+    else:
+        blocks, addresses = machine.clusters.place(addresses, machine.all_lanes(lanes))
+        base = blocks * machine.shared.stride
+    return machine.shared.locate(addresses, size, base, array), addresses
 
 
 def _without(

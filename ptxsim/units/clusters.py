@@ -1,8 +1,9 @@
 """Clusters: blocks that run at the same time, and may touch each other's shared memory (PTX ISA, "Cluster of
 Cooperative Thread Arrays").
 
-An address of shared memory in another block of the cluster is that block's number in the cluster, plus one, in the
-bits above the offset (`mapa` makes it). The machine takes the blocks of a grid cluster by cluster, so that those of one
+In a cluster each address of shared memory has the rank of its block above the offset, from bit 24 on, that of one's own
+memory, too: so compilers make it (machine code of nvcc 13.0 for sm_90a: SR_CgaCtaId, shifted by 24), and kernels clear
+bit 24 to name the even block of a pair. The machine takes the blocks of a grid cluster by cluster, so that those of one
 are neighbours there; in a cluster x is the fastest (PTX ISA, "%cluster_ctarank").
 """
 
@@ -15,6 +16,8 @@ from ..races.messages import Chain
 from .barriers import Rendezvous, Synchronising, Waiting
 
 RANK_SHIFT = 24
+HALF = 1 << RANK_SHIFT - 1
+"""Offsets lie this far around 0: one a little below comes of an index below 0, and is no other block's."""
 MOST_BLOCKS = 16
 """Of a cluster, on an H100 (CUDA C++ Programming Guide: 8, and 16 where a kernel asks for more)."""
 
@@ -42,6 +45,8 @@ class Clusters:
 
     def __init__(self, machine: Synchronising, size: int) -> None:
         self.machine, self.size = machine, size
+        # of each lane the address of its block's first byte
+        self.own = machine.block_of % size << RANK_SHIFT
         # of each block's cluster, among the resident
         self.first_of = np.arange(len(machine.blocks)) // size * size
         # (lane, another block): when it last used that block's memory
@@ -58,11 +63,11 @@ class Clusters:
     def place(self, addresses: np.ndarray, lanes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Of addresses of shared memory that these lanes give: the block (a resident one), and the offset in it."""
         own = self.machine.block_of[lanes]
-        if self.size == 1 or addresses.max() >> RANK_SHIFT == 0:
+        if self.size == 1:
             return own, addresses
-        rank = (addresses >> RANK_SHIFT) - 1
-        there = np.where(rank < 0, own, self.first_of[own] + np.minimum(rank, self.size - 1))
-        return there, addresses & (1 << RANK_SHIFT) - 1
+        above = addresses + HALF
+        rank = above >> RANK_SHIFT & 0xFF
+        return self.first_of[own] + np.minimum(rank, self.size - 1), (above & (1 << RANK_SHIFT) - 1) - HALF
 
     def touch(self, lanes: np.ndarray, blocks: np.ndarray, pc: int) -> None:
         """These lanes use the shared memory of these blocks."""

@@ -25,7 +25,7 @@ from ..ptx.program import Instruction
 from ..ptx.provenance import registers
 from ..ptx.unset import MATH
 from ..races.hazards import HazardLog
-from .access import OTHER, Memories, differing_bytes, differs
+from .access import OTHER, Memories, differing_bytes, differs, in_shared
 
 MOVES = frozenset(("mov", "selp", "cvt", "cvta", "prmt", "shfl", "bfi", "bfe"))
 """Instructions that take a value as it is."""
@@ -495,8 +495,7 @@ def loads_shared(
 
 def _units(machine: Twofold, address: Callable, size: int) -> np.ndarray | None:
     """Where in shared memory the active lanes' addresses are; None where one of them is bad."""
-    base = machine.block_base if machine.idx is None else machine.block_base[machine.idx]
     try:
-        return machine.shared.locate(machine.spread(address(machine)), size, base)
+        return in_shared(machine, machine.spread(address(machine)), machine.idx, size)[0]
     except Miss:
         return None

@@ -427,3 +427,85 @@ def test_a_copy_from_another_block_that_nobody_waits_for(seed):
     body = LENDS.replace("BEFORE", "").replace("AFTER", "RELAXED_SYNC").replace("    WAIT(&bar);\n", "")
     report, _ = run(body.replace("came[t]", "t"), 2, seed)
     assert [hazard.kind for hazard in report.hazards] == ["exited-block"], str(report)
+
+
+EVEN = """
+    __shared__ u64 bar;
+    if (t == 0) { INIT(&bar, 2); FENCE_INIT; }
+    CLUSTER_SYNC;
+    if (t == 0) ARRIVE_AT(AT(&bar) & 0xFEFFFFFF);
+    if (blockIdx.x % 2 == 0) WAIT(&bar);
+    out[blockIdx.x * 32 + t] = AT(&bar) >> 24;
+    CLUSTER_SYNC;
+"""
+
+
+@ORDERS
+def test_an_address_has_the_rank_of_its_block_in_bit_24(seed):
+    report, out = run(EVEN, 4, seed)
+    assert report.ok, str(report)
+    assert out.reshape(4, 32).tolist() == [[rank] * 32 for rank in (0, 1, 0, 1)]
+
+
+OWN = {
+    "a name": "out[at] = tile[t];",
+    "beside a name": "tile[(t + 1) % 32] += 0; out[at] = (tile + 4)[(int)t - 4];",
+    "generic": "volatile int* p = tile + t; out[at] = *p;",
+    "ldmatrix": """
+        int r[4];
+        asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(r[0])
+            : "r"(AT(tile) + t % 8 * 16) : "memory");
+        out[at] = r[0];""",
+    "cp.async": """
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(AT(tile + t)), "l"(in + (31 - t)) : "memory");
+        asm volatile("cp.async.wait_all;" ::: "memory");
+        out[at] = 31 - tile[t];""",
+    "atomic": "atomicAdd(tile + t, 0); out[at] = atomicOr(tile + t, 0);",
+    "back from its rank": """
+        unsigned rank;
+        asm volatile("getctarank.shared::cluster.u32 %0, %1;" : "=r"(rank) : "r"(AT(tile)));
+        unsigned there;
+        THERE(there, tile + t, rank);
+        out[at] = there == AT(tile + t) && rank == blockIdx.x % 2 ? t : -1;""",
+}
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.parametrize("name", OWN)
+def test_each_block_of_a_cluster_reaches_its_own_memory(name, seed):
+    fill = "__shared__ alignas(128) int tile[32]; int at = blockIdx.x * 32 + t; tile[t] = t; __syncwarp();"
+    report, out = run(fill + OWN[name] + "CLUSTER_SYNC;", 4, seed)
+    assert report.ok, str(report)
+    assert out.tolist() == [*range(32)] * 4
+
+
+@pytest.mark.parametrize("index", ["t - 40", "t + 33"])
+def test_beside_its_memory_is_no_other_block(index):
+    body = f"__shared__ int tile[32]; tile[t] = t; __syncwarp(); out[t] = tile[{index}]; CLUSTER_SYNC;"
+    report, _ = run(body, 2, None)
+    assert [hazard.kind for hazard in report.hazards] == ["out-of-bounds"], str(report)
+    assert "16777" not in str(report)
+
+
+@pytest.mark.parametrize(("address", "right"), [("AT(B)", False), ("(AT(B) & 0x3FFFF)", True)])
+def test_a_descriptor_takes_no_rank_with_it(address, right):
+    """Its address has 18 bits. The rank above them would stand in the distance of B's core matrices."""
+    tiles = MACROS.replace("AT(A) / 16", "(AT(A) & 0x3FFFF) / 16").replace("AT(B) / 16", f"{address} / 16")
+    source = f"""{tiles}
+extern "C" __global__ void __cluster_dims__(2) k(float* out)
+{{
+    TILES;
+    FENCE_ASYNC;
+    CLUSTER_SYNC;
+    WG_FENCE;
+    WGMMA(d, a, b, 0);
+    WG_COMMIT;
+    WG_WAIT(0);
+    out[blockIdx.x * 128 + t] = d[0];
+    CLUSTER_SYNC;
+}}
+"""
+    out = np.full(256, np.nan, np.float32)
+    report = launch(compile(source, "k", OPTIONS), (2,), (128,), (out,))
+    assert report.ok == right, str(report)
+    assert set(out[:128].tolist()) == {16.0} and (set(out[128:].tolist()) == {16.0}) == right
