@@ -200,6 +200,20 @@ H200 = replace(
     ceilings=replace(H100.ceilings, memory={"DRAM": 4.8, "L2": 6.84}),  # P: DRAM, H200 data sheet
 )
 
+# Limits: P, compute capability 10.0. Nobody here has had one: no rates, and no clock.
+B200 = Gpu(
+    name="B200",
+    arch="sm_100",
+    sms=148,
+    warps=64,
+    blocks=32,
+    shared=228 << 10,
+    shared_block=227 << 10,
+    reserved=1024,
+    l2=126 << 20,
+    driver_name="NVIDIA B200",
+)
+
 A100 = Gpu(
     name="A100",
     arch="sm_80",
@@ -276,7 +290,7 @@ T4 = Gpu(
     ),
 )
 
-GPUS = {gpu.name: gpu for gpu in (T4, A100, RTX_3090, RTX_4090, H100, H200)}
+GPUS = {gpu.name: gpu for gpu in (T4, A100, RTX_3090, RTX_4090, H100, H200, B200)}
 
 
 def find_gpu(name: str | Gpu) -> Gpu:

@@ -197,9 +197,11 @@ def _type_of(opcode: Opcode, layout: Layout) -> str:
     return f"b{kind[1:]}" if any(opcode.has(name) for name in ("and", "or", "xor")) else kind
 
 
-def send(machine: Hopper, load: Load, barrier_offset: int, blocks: list[int]) -> None:
-    """Start a copy to the same place in each of these blocks. The mbarrier of each counts its bytes; the thread must
-    know that it was made."""
+def send(
+    machine: Hopper, load: Load, barrier_offset: int, blocks: list[int], counting: list[int] | None = None
+) -> None:
+    """Start a copy to the same place in each of these blocks. The mbarrier of each counts its bytes, or that of the
+    block beside it in `counting`; the thread must know that it was made."""
     barrier = machine.mbarrier(barrier_offset)
     if machine.dependence.any_open and load.buffer is not machine.shared:
         machine.dependence.touch(np.array([load.lane]), load.pc)
@@ -208,14 +210,15 @@ def send(machine: Hopper, load: Load, barrier_offset: int, blocks: list[int]) ->
             load.pc, bulk_copies=1, bulk_bytes=load.size, bulk_landed_bytes=load.size * len(blocks)
         )
     machine.recorder.of_lane(load.pc, load.lane, events.BulkCopy(barrier_offset, load.size, len(blocks)))
-    for block in blocks:
-        lane, at = np.array([load.lane]), np.array([block])
+    for block, where in zip(blocks, counting or blocks, strict=True):
+        lane, at = np.array([load.lane]), np.array([where])
         barrier.must_be_there(lane, at)
         machine.shadow.on_access(machine, UPDATES, Reach(lane, barrier.unit(at), SIZE, load.pc))
         machine.clusters.touch(lane, at, load.pc)
+        machine.clusters.touch(lane, np.array([block]), load.pc)
         there = replace(load, chunks=load.chunks + block * machine.shared.stride // load.grain)
         machine.shared.check_data(there.chunks, load.grain, int(np.searchsorted(machine.active(), load.lane)))
-        barrier.take_off(block, machine.bulk.issue(there))
+        barrier.take_off(where, machine.bulk.issue(there))
 
 
 def _receivers(decoder: Operands, ins: Instruction, at: int) -> Callable[[Hopper], list[list[int]]]:
@@ -270,16 +273,21 @@ def _send_out(machine: Hopper, store: Store) -> None:
 
 
 def _load_tensor(decoder: Operands, ins: Instruction) -> Callable:
-    """cp.async.bulk.tensor.nd.shared::cluster.global.mbarrier::complete_tx::bytes{.multicast::cluster} [to],
-    [map, {x, y}], [mbarrier]{, mask}."""
-    to, barrier = _shared_reader(decoder, ins.operands[0]), _shared_reader(decoder, ins.operands[2])
+    """cp.async.bulk.tensor.nd.shared::cluster.global.mbarrier::complete_tx::bytes{.multicast::cluster}{.cta_group::n}
+    [to], [map, {x, y}], [mbarrier]{, mask}. With .cta_group::2 the mbarrier may lie in the other block of the pair."""
+    to, barrier = _shared_reader(decoder, ins.operands[0]), cluster_reader(decoder, ins.operands[2])
+    in_pairs = ins.opcode.has("cta_group::2")
     tensor, receivers = _tensor_reader(decoder, ins.operands[1]), _receivers(decoder, ins, 3)
     pc = decoder.pc
 
     def step(machine: Hopper) -> None:
-        lanes, offsets, barriers = machine.active().tolist(), to(machine).tolist(), barrier(machine).tolist()
-        of_lane = zip(lanes, offsets, barriers, tensor(machine), receivers(machine), strict=True)
-        for at, (lane, offset, by, (layout, coordinates), blocks) in enumerate(of_lane):
+        lanes, offsets = machine.active().tolist(), to(machine).tolist()
+        counters, barriers = (each.tolist() for each in barrier(machine))
+        of_lane = zip(lanes, offsets, counters, barriers, tensor(machine), receivers(machine), strict=True)
+        for at, (lane, offset, counter, by, (layout, coordinates), blocks) in enumerate(of_lane):
+            counting = [machine.clusters.beside(block, counter) for block in blocks] if in_pairs else blocks
+            if not in_pairs:
+                in_one_block(int(machine.block_of[lane]), counter, at)
             size, itemsize = layout.box_bytes, layout.itemsize
             load = _empty(lane, pc, size)
             with reported(machine, pc):
@@ -290,7 +298,7 @@ def _load_tensor(decoder: Operands, ins: Instruction) -> Callable:
                 data[inside] = buffer.memory.units(itemsize)[units]
                 data = data.view(UNIT[CHUNK])
                 load = replace(load, data=data, buffer=buffer, units=units, unit_size=itemsize)
-            send(machine, load, by, blocks)
+            send(machine, load, by, blocks, counting)
 
     return step
 

@@ -94,6 +94,8 @@ def ld(decoder: Operands, ins: Instruction) -> Callable:
         put, size = _taking(decoder, ins)
         load = _parameter(decoder, ins.operands[1], size)
         return lambda machine: put(machine, load(machine))
+    if _is_wide(ins.opcode):
+        return _wide_load(decoder, ins)
     access, address, put = loading(decoder, ins)
     if decoder.code.follows_loads:
         return lambda machine: put(machine, read(machine, access, address(machine)))
@@ -115,6 +117,65 @@ def loading(decoder: Operands, ins: Instruction) -> tuple[Access, Callable, Call
     return access, address_reader(decoder, place, space in ("global", "const", "generic")), put
 
 
+WIDE, HALF = 32, 16
+"""Bytes of the widest loads and stores, of sm_100 (PTX ISA, "ld", "st"): here two of half of them."""
+
+
+def _is_wide(opcode: Opcode) -> bool:
+    return bool(opcode.types) and vector_length(opcode) * DTYPES[opcode.types[-1]].itemsize == WIDE
+
+
+def _wide_load(decoder: Operands, ins: Instruction) -> Callable:
+    """Of what nobody has written whole halves are found."""
+    if space_of(ins.opcode) not in ("global", "generic"):
+        raise UnsupportedInstruction("loads of 32 bytes are for global memory alone")
+    access = access_of(decoder, ins.opcode, space_of(ins.opcode), HALF, True, False)
+    address = address_reader(decoder, ins.operands[1], wide=True)
+    puts, dtype = [decoder.target(each) for each in ins.operands[0].items], DTYPES[ins.opcode.types[-1]]
+
+    def step(machine: Memories) -> None:
+        places = _aligned(machine, address)
+        halves = [read(machine, access, places + np.uint64(first)) for first in (0, HALF)]
+        machine.partly.clear()
+        columns = np.stack(halves, axis=1).view(dtype).reshape(-1, len(puts)).T
+        for put, column in zip(puts, columns, strict=True):
+            put(machine, np.ascontiguousarray(column))
+
+    return step
+
+
+def _wide_store(decoder: Operands, ins: Instruction) -> Callable:
+    if space_of(ins.opcode) not in ("global", "generic"):
+        raise UnsupportedInstruction("stores of 32 bytes are for global memory alone")
+    access = access_of(decoder, ins.opcode, space_of(ins.opcode), HALF, False, True)
+    address = address_reader(decoder, ins.operands[0], wide=True)
+    size = DTYPES[ins.opcode.types[-1]].itemsize
+    gets = [decoder.source(each, f"b{8 * size}") for each in ins.operands[1].items]
+
+    def step(machine: Memories) -> None:
+        places = _aligned(machine, address)
+        found = np.empty((machine.count(), len(gets)), f"u{size}")
+        for j, get in enumerate(gets):
+            found[:, j] = get(machine)
+        halves = found.reshape(-1).view(UNIT[HALF]).reshape(-1, 2)
+        for j, first in enumerate((0, HALF)):
+            write(machine, access, places + np.uint64(first), np.ascontiguousarray(halves[:, j]))
+
+    return step
+
+
+def _aligned(machine: Memories, address: Callable) -> np.ndarray:
+    """The addresses of the active lanes. Raises Miss, where one is no multiple of 32."""
+    places = machine.spread(address(machine))
+    if (bad := places % WIDE != 0).any():
+        first = int(places[bad.argmax()])
+        words = (
+            f"an access of {in_bytes(WIDE)} at address {first:#x}; the address must be a multiple of {WIDE}"
+        )
+        raise Miss("misaligned", bad, lambda: words)
+    return places
+
+
 def _is_local(place: Address) -> bool:
     """A parameter of a device function is in local memory."""
     return isinstance(place.base, Variable) and place.base.space == "local"
@@ -125,7 +186,7 @@ def _taking(decoder: Operands, ins: Instruction) -> tuple[Callable, int]:
     count, dtype = vector_length(ins.opcode), DTYPES[ins.opcode.types[-1]]
     size = count * dtype.itemsize
     if size > 16:
-        raise UnsupportedInstruction("loads of more than 16 bytes need a newer GPU than sm_90")
+        raise UnsupportedInstruction("what part of a load of 32 bytes nobody has written is not followed")
     if count == 1:
         write_one = decoder.target(ins.operands[0])
         return lambda machine, units: write_one(machine, units.view(dtype)), size
@@ -171,6 +232,8 @@ def ldu(decoder: Operands, ins: Instruction) -> Callable:
 @on_machine("st")
 def st(decoder: Operands, ins: Instruction) -> Callable:
     """st{.space}{.v2,.v4}.type  [a], b."""
+    if _is_wide(ins.opcode):
+        return _wide_store(decoder, ins)
     access, address, values = storing(decoder, ins)
     return lambda machine: write(machine, access, address(machine), values(machine))
 

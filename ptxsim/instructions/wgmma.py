@@ -8,25 +8,22 @@ from functools import cache
 import numpy as np
 
 from ..gpus import WARP, WARPGROUP
-from ..ground.memory import Miss, in_bytes
+from ..ground.memory import Miss
 from ..lanes import Lanes
 from ..observe import events
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Immediate, Instruction, Register, Vector
 from ..races.shadow import Act
 from ..units.access import Access, Memories, write
-from ..units.async_math import CHUNK
+from ..units.async_reads import CHUNK
 from ..units.mbarriers import Hopper
+from .descriptors import K_BYTES, KINDS, matrix
 from .elements import values
 from .memory import address_reader, constant
 from .registry import Operands, on_machine
 from .tensor import whole_warpgroups, whole_warps
 
-M, K_BYTES = 64, 32
-KINDS = {"f16": 2, "bf16": 2, "tf32": 4, "e4m3": 1, "e5m2": 1}
-"""Types of A and B, and the bytes of an element."""
-SWIZZLE_BYTES = (0, 128, 64, 32)
-"""By the two highest bits of a descriptor (PTX ISA, "Matrix Descriptor Format")."""
+M = 64
 
 
 @on_machine("wgmma")
@@ -180,54 +177,14 @@ def _fragments(
 def _matrix(
     machine: Hopper, descriptor: int, rows: int, kind: str, trans: bool, base: int, at: int, pc: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A matrix (rows, k) in shared memory (outside: zeros), as float64, and the chunks of 16 bytes that it lies in."""
-    chunks = _chunks(descriptor, rows, KINDS[kind], trans)
-    outside = chunks >= machine.shared.stride // CHUNK
-    if outside.any():
-        text = (
-            f"wgmma reads byte {int(chunks.max()) * CHUNK} of shared memory, of which the block has "
-            f"{in_bytes(machine.shared.size)}"
-        )
+    """The numbers, and the chunks, of a matrix; what of it lies outside of shared memory is reported."""
+    numbers, chunks, beyond = matrix(machine, descriptor, rows, kind, trans, base)
+    if beyond:
         warp = np.arange(machine.count()) // WARP == at
-        machine.missed(Miss("out-of-bounds", warp, lambda: text, "beyond-shared-memory"), pc)
-    chunks = np.where(outside, 0, chunks) + base
-    data = machine.shared.memory.units(CHUNK)[chunks]
-    data[outside] = 0
-    numbers = values(np.ascontiguousarray(data).view(np.uint8).reshape(*data.shape, CHUNK), kind)
-    numbers = numbers.reshape(data.shape[0], -1)
-    if outside.any():
-        return (numbers.T if trans else numbers), np.unique(chunks[~outside])
-    return (numbers.T if trans else numbers), _sorted_chunks(descriptor, rows, KINDS[kind], trans) + base
-
-
-@cache
-def _sorted_chunks(descriptor: int, rows: int, itemsize: int, trans: bool) -> np.ndarray:
-    """Each of them once."""
-    return np.unique(_chunks(descriptor, rows, itemsize, trans))
-
-
-@cache
-def _chunks(descriptor: int, rows: int, itemsize: int, trans: bool) -> np.ndarray:
-    """Where the chunks of a matrix lie: (rows, 2) of them along k, or, of a matrix that is contiguous along its rows,
-    (k, rows / 8). The layouts are those of the PTX ISA, "Shared Memory Matrix Layout"."""
-    start = (descriptor & 0x3FFF) * CHUNK
-    leading, stride = ((descriptor >> shift & 0x3FFF) * CHUNK for shift in (16, 32))
-    width = SWIZZLE_BYTES[descriptor >> 62]
-    if trans:
-        k, u = np.arange(K_BYTES // itemsize)[:, None], np.arange(rows * itemsize // CHUNK)[None, :]
-        if width:
-            each = width // CHUNK
-            place = u % each * CHUNK + u // each * leading + k % 8 * width + k // 8 * stride
-        else:
-            place = u * stride + k % 8 * CHUNK + k // 8 * leading
-    else:
-        row, half = np.arange(rows)[:, None], np.arange(K_BYTES // CHUNK)[None, :]
-        if width:
-            place = row % 8 * width + row // 8 * stride + half * CHUNK
-        else:
-            place = row % 8 * CHUNK + row // 8 * stride + half * leading
-    chunk = (start + place) // CHUNK
-    return chunk ^ (chunk >> 3 & (width // CHUNK - 1 if width else 0))
+        machine.missed(
+            Miss("out-of-bounds", warp, lambda: f"wgmma reads {beyond}", "beyond-shared-memory"), pc
+        )
+    return numbers, chunks
 
 
 # --------------------------------------------------------------------------- stmatrix

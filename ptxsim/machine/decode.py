@@ -56,6 +56,7 @@ from ..ptx.updates import Update, updates
 from ..ptx.waits import waiting_loads
 from ..units.access import Memories
 from ..units.mbarriers import Hopper
+from ..units.tensor_memory import Blackwell
 from . import runs
 from .unset import Watched
 
@@ -375,7 +376,7 @@ class Code:
         return BasicBlock(first, joined, end, end_pc, pc, masks, traceless, work_of(costs), length, counts)
 
     def _step(self, instruction: Instruction, pc: int) -> Callable:
-        step = self._watched(self._build(MACHINE, instruction, pc), [pc])
+        step = self._awaited(self._watched(self._build(MACHINE, instruction, pc), [pc]), [pc])
         step = self._second.step(step, pc, Decoder(self, pc))
         step = _guarded(Decoder(self, pc), instruction.guard, step) if instruction.guard else step
         return self._second.guarded(step, pc)
@@ -390,7 +391,8 @@ class Code:
         else:
             read = partial(decoder.source, kind="f32", flushed=True)
             step = runs.fma_step(run, instructions, read, decoder.target)
-        return self._watched(step, [pc for pc, _ in run])
+        pcs = [pc for pc, _ in run]
+        return self._awaited(self._watched(step, pcs), pcs)
 
     @cached_property
     def _of_wgmma(self) -> frozenset[int]:
@@ -427,6 +429,24 @@ class Code:
         while more := {source for to, source in sources if to in found and source is not None} - found:
             found |= more
         return frozenset(found)
+
+    @cached_property
+    def _loaded(self) -> frozenset[int]:
+        """The registers that tcgen05.ld fills."""
+        loads = (each for each in self.instructions if each.opcode.root == "tcgen05.ld")
+        return frozenset().union(*(_registers(each.operands[0]) for each in loads))
+
+    def _awaited(self, step: Callable, pcs: list[int]) -> Callable:
+        """An instruction that uses what tcgen05.ld brings: it waits for it."""
+        read = frozenset().union(*(_registers_read(self.instructions[pc]) for pc in pcs)) & self._loaded
+        if not read:
+            return step
+
+        def awaited(machine: Blackwell) -> None:
+            machine.tensor.use(read)
+            step(machine)
+
+        return awaited
 
     def _watched(self, step: Callable, pcs: list[int]) -> Callable:
         """Other instructions that use registers of a wgmma, or write what is moved there: a wgmma in flight may hold
@@ -774,7 +794,7 @@ def _syncs_part_of_a_warp(instruction: Instruction) -> bool:
 def _in_async_proxy(opcode: str) -> bool:
     """Whether copy engine or tensor cores reach memory on their own (PTX ISA, "Async proxy"): not by cp.async without
     .bulk, nor by st.async."""
-    return "async.bulk" in opcode or opcode.startswith("wgmma.mma_async")
+    return "async.bulk" in opcode or opcode.startswith(("wgmma.mma_async", "tcgen05.mma"))
 
 
 def _reads_strongly(instruction: Instruction) -> bool:

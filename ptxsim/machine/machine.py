@@ -23,6 +23,7 @@ from ..races.unwatched import Unwatched
 from ..units import leaving
 from ..units.access import Access, Holes, Partly, differs
 from ..units.async_math import AsyncMath
+from ..units.async_reads import AsyncReads
 from ..units.barriers import ALL, Barrier, Gathering, WarpBarrier
 from ..units.bulk import BulkCopies
 from ..units.clusters import Clusters
@@ -31,6 +32,7 @@ from ..units.dependents import Dependence
 from ..units.divergence import SyncCheck
 from ..units.mbarriers import Mbarrier
 from ..units.registers import RegisterPool
+from ..units.tensor_memory import TensorMemory
 from ..units.turns import Turns
 from ..units.unset import SecondValues
 from .decode import BasicBlock
@@ -86,7 +88,9 @@ class Machine:
         self.shadow.leave_to_system(self.shared.stride, reserved)
         self.copies = CopyQueue(self)
         self.bulk = BulkCopies(self)
+        self.async_reads = AsyncReads(self)
         self.math = AsyncMath(self)
+        self.tensor = TensorMemory(self)
         self.registers = RegisterPool(self)
         self.clusters = Clusters(self, launch.cluster_size)
         self.dependence = Dependence(self, len(blocks), launch.flags.dependent)
@@ -141,6 +145,7 @@ class Machine:
                 self._stop(*deadlock(self))
         self.copies.finish()
         self.bulk.finish()
+        self.tensor.finish()
         self.clusters.finish(leaving.tell_of_others(self))
         leaving.note_own(self)
         self.launch.letters.pop(self.shared, None)
@@ -381,6 +386,7 @@ class Machine:
     def rendezvous(self) -> list:
         return [
             self.registers,
+            self.tensor,
             *self.barriers.values(),
             self.warp_barrier,
             *self.gatherings.values(),

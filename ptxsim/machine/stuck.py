@@ -13,7 +13,8 @@ from ..ptx.opcode import DTYPES
 from ..ptx.program import Address, Instruction
 from ..ptx.rounds import NO_ROUNDS, QUESTIONS, Rounds
 from ..units.barriers import Barrier, Gathering, Waiting
-from ..units.mbarriers import Hopper, Mbarrier, cause_of_deadlock
+from ..units.mbarriers import Mbarrier, cause_of_deadlock
+from ..units.tensor_memory import Blackwell
 from .decode import Code, Decoder
 
 MOST = 4
@@ -32,7 +33,7 @@ class Running(Launched, Protocol):
     def code(self) -> Code: ...
 
 
-class Stuck(Hopper, Protocol):
+class Stuck(Blackwell, Protocol):
     """What it takes to say who waits for what."""
 
     @property
@@ -86,6 +87,8 @@ def deadlock(
     cause = cause_of_deadlock(lacks) or (polls if looks else "")
     if machine.registers.waiting:
         cause, text = "too-few-registers", f"{text}. {machine.registers.lack()}"
+    elif machine.tensor.waiting:
+        cause, text = "no-columns-left", f"{text}. {machine.tensor.lack()}"
     elif parted := _parted(machine):
         cause, at, text = "part-of-warpgroup", parted[0].pc, f"{text}. {_who_is_absent(machine, parted[0])}"
     return Fault("deadlock", text, cause=cause), at

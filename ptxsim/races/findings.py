@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from ..ground.memory import SharedMemory
+from ..ground.tensor_cells import TensorCells
 from ..ptx.program import Instruction, Where
 from .advice import Advice, Advised, Why
 from .hazards import RACES, Meeting
@@ -22,6 +23,7 @@ from .shadow import (
     Shadow,
     one_warp,
 )
+from .words_of_tensor_memory import conflict, flying
 
 Place = tuple[int, int]
 """In the order of the text: the line, and the instruction."""
@@ -72,6 +74,13 @@ class PassersBy(Protocol):
         `at`, and one of the grid."""
 
 
+class InPairs(Protocol):
+    """Tensor memory (`TensorMemory`, units/tensor_memory.py)."""
+
+    def met(self, lane: int, other: int) -> bool:
+        """Whether all that the other lane did in tensor memory comes before what this one does."""
+
+
 class Explained(Advised, Protocol):
     """What it takes to say of a race what is missing."""
 
@@ -87,6 +96,9 @@ class Explained(Advised, Protocol):
 
     @property
     def sync_check(self) -> PassersBy: ...
+
+    @property
+    def tensor(self) -> InPairs: ...
 
 
 class Findings:
@@ -113,6 +125,9 @@ class Findings:
             kind = "missing-proxy-fence"
         elif race.kind == NOT_COHERENT:
             kind = "read-after-write" if self._instruction(pc).opcode.has("nc") else "write-after-read"
+        if isinstance(shadow.buffer, TensorCells):
+            self._in_tensor_memory(pc, race, shadow.buffer.element(at))
+            return
         if shadow.buffer is None:
             place = machine.shared.describe(at % machine.shared.stride)
         else:
@@ -124,6 +139,29 @@ class Findings:
             ):
                 kind = "block-conflict"
         self._add(pc, race, kind, place, strong)
+
+    def _in_tensor_memory(self, pc: int, race: Race, place: str) -> None:
+        mine, log, thread = self._instruction(pc), self.machine.log, self.machine.describe_thread(race.lane)
+        if race.kind == "uninitialised-read":
+            log.add(
+                race.kind,
+                mine,
+                f"{thread} reads {place}, which nobody has written",
+                race.count,
+                "never-written",
+            )
+            return
+        kind = "unwaited-tcgen05" if race.flying or race.kind == "unwaited-copy" else race.kind
+        met = self.machine.tensor.met(race.lane, race.other - self.machine.orders.first_lane)
+        # what a warp does as a whole comes in its order
+        if not race.flying and (met or (race.one_warp and mine.opcode.facts.waits_for)):
+            return
+        if log.again(kind, mine, race.count):
+            return
+        theirs, them, line = self._instruction(self._pc(race.time)), self._other(race), self._line(race.time)
+        why = (flying if kind == "unwaited-tcgen05" else conflict)(mine, theirs, them, line, place)
+        meeting = Meeting(thread, them, line, place)
+        log.tell(kind, mine, f"{thread} {why.text}", race.count, why.cause, meeting)
 
     def still_reads(self, pc: int, lanes: np.ndarray, places: np.ndarray, reader: int, owner: int) -> None:
         """These lanes start copies to these bytes of the resident shared memory, while a bulk store of another lane,
@@ -207,7 +245,7 @@ class Findings:
         return self._conflict(pc, race, kind, place)
 
     def _engine(self, instruction: Instruction) -> str:
-        return "the tensor cores" if instruction.opcode.root == "wgmma" else "the copy engine"
+        return "the tensor cores" if "mma" in instruction.opcode.text else "the copy engine"
 
     def _unfenced(self, race: Race) -> str:
         them, line = self._other(race), self._line(race.time)

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..gpus import WARP
 from ..ground.memory import UNIT, Buffer
+from ..ground.tensor_cells import TensorCells
 from ..ground.work import Budget
 from .dependent import MOST_KEPT, Dependent, Doubt
 from .hazards import Reporting
@@ -110,8 +111,20 @@ class Listener(Protocol):
         """The instruction at `pc` runs into another access."""
 
 
+@dataclass(eq=False)
+class Reading:
+    """Tensor cores read these chunks, of 16 bytes, of the resident shared memory for the instruction at `pc`."""
+
+    pc: int
+    chunks: np.ndarray
+
+
 class Reader(Protocol):
-    """Who reads shared memory on its own for a while (`AsyncMath`, units/async_math.py)."""
+    """Who reads shared memory on its own for a while (`AsyncReads`, units/async_reads.py)."""
+
+    def begin(self, reading: Reading) -> None: ...
+
+    def end(self, reading: Reading) -> None: ...
 
     def on_write(self, unit: np.ndarray, size: int, pc: int, lanes: np.ndarray) -> None:
         """These lanes write these units of `size` bytes, or start a copy to them."""
@@ -131,7 +144,7 @@ class Watched(Reporting, Protocol):
     def findings(self) -> Listener: ...
 
     @property
-    def math(self) -> Reader: ...
+    def async_reads(self) -> Reader: ...
 
     def is_async(self, pcs: np.ndarray) -> np.ndarray:
         """Which of these instructions reach memory through the async proxy."""
@@ -141,7 +154,12 @@ class Shadow:
     """Of the shared memory of all resident blocks, or of a buffer in global memory."""
 
     def __init__(
-        self, size: int, granule: int, budget: Budget, buffer: Buffer | None = None, block: int = 0
+        self,
+        size: int,
+        granule: int,
+        budget: Budget,
+        buffer: Buffer | TensorCells | None = None,
+        block: int = 0,
     ) -> None:
         """`size` in bytes, of shared memory if there is no `buffer`; then `block` of them are one block's, and only its
         threads touch them; 0: those of other blocks of a cluster do, too."""
@@ -202,7 +220,7 @@ class Shadow:
             found = self.read_only.since(spread.lanes, spread.granules, 0)
             self._report_found(machine, NOT_COHERENT, spread, found)
         if act.writes and self.shared:
-            machine.math.on_write(unit, size, pc, lanes)
+            machine.async_reads.on_write(unit, size, pc, lanes)
         if act.writes and not act.strong:
             granules = granules_of(unit, count)
             self._write(machine.orders, lanes, granules, count, time)
@@ -256,12 +274,21 @@ class Shadow:
         count = size // self.granule
         self._check(machine, Act(False, True), _spread(lanes, unit, count, pc), count, None)
         self.on_async_touch(machine, reach, OVERWRITTEN)
-        machine.math.on_write(unit, size, pc, lanes)
+        machine.async_reads.on_write(unit, size, pc, lanes)
         time = machine.orders.trail.step(pc)
         self.on_flight(machine, reach, time)
         # who is ordered behind the copy is ordered behind what the copy was checked against
         if not self.private:
             self.reads.forget(granules_of(unit, count), time)
+
+    def on_start(self, machine: Watched, reach: Reach) -> int:
+        """Something starts that writes these units and takes a while; the time at which it does. `on_land` follows."""
+        lanes, unit, size, pc = reach
+        count = size // self.granule
+        self._check(machine, Act(False, True), _spread(lanes, unit, count, pc), count, None)
+        time = machine.orders.trail.step(pc)
+        self.on_flight(machine, reach, time)
+        return time
 
     def on_flight(self, machine: Watched, reach: Reach, time: int) -> None:
         """Copies that these lanes started at that time are on their way to these units."""
@@ -283,7 +310,7 @@ class Shadow:
         lanes, unit, size, pc = reach
         count = size // self.granule
         self._check(machine, Act(True, True, True), _spread(lanes, unit, count, pc), count, None)
-        machine.math.on_write(unit, size, pc, lanes)
+        machine.async_reads.on_write(unit, size, pc, lanes)
         self.strong_writes.note(Touch(lanes, machine.orders.first_lane, unit, count, time))
 
     def on_async_read(self, machine: Watched, reach: Reach, noted: bool = True) -> None:

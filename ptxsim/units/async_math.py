@@ -11,11 +11,11 @@ import numpy as np
 
 from ..gpus import WARP, WARPGROUP
 from ..ptx.program import Instruction
-from ..races.shadow import Reach
+from ..races.shadow import Reach, Reading
+from .async_reads import CHUNK
 from .unset import Twofold
 
 THREADS = WARPGROUP * WARP
-CHUNK = 16
 ISSUE = 60
 """Steps of work (work.py) of one warp's share."""
 
@@ -28,9 +28,13 @@ class Flight:
     group: int
     pc: int
     reader: int  # the lane that its reads are told of: the first of these warps
-    chunks: np.ndarray  # that it reads
+    reading: Reading
     registers: frozenset[int]
     read: bool = False
+
+    @property
+    def chunks(self) -> np.ndarray:
+        return self.reading.chunks
 
 
 class AsyncMath:
@@ -42,7 +46,6 @@ class AsyncMath:
         self.flights: list[Flight] = []
         self.done = [machine.orders.token() for _ in range(0, machine.launch.threads, THREADS)]
         # by warpgroup of a block, reads that are over: whoever waits knows of those of its own warpgroup only
-        self.reading: np.ndarray | None = None  # by chunk of shared memory, how many are reading it
         self.fenced = np.zeros(machine.warps, bool)  # made a wgmma.fence at all
         self.just_fenced = np.zeros(machine.warps, bool)  # and has waited for no wgmma since
         # registers that others wrote since the last wgmma.fence, by warp
@@ -91,10 +94,8 @@ class AsyncMath:
         reader = (
             first // machine.warps_per_block * machine.launch.threads + first % machine.warps_per_block * WARP
         )
-        if self.reading is None:
-            self.reading = np.zeros(len(machine.shared.memory.data) // CHUNK, np.int32)
-        self.reading[chunks] += 1
-        flight = Flight(warps, int(self.committed[first]), pc, reader, chunks, registers)
+        flight = Flight(warps, int(self.committed[first]), pc, reader, Reading(pc, chunks), registers)
+        machine.async_reads.begin(flight.reading)
         self.flights.append(flight)
         return flight
 
@@ -158,22 +159,6 @@ class AsyncMath:
             behind = source is not None and self._written(source)[warps]
             self._written(register)[warps] = behind | ~self.just_fenced[warps]
 
-    def on_write(self, unit: np.ndarray, size: int, pc: int, lanes: np.ndarray) -> None:
-        """These lanes write shared memory, or start a copy into it."""
-        if self.reading is None:
-            return
-        chunks = unit * size // CHUNK
-        hit = np.flatnonzero(self.reading[chunks])
-        if not len(hit):
-            return
-        flight = next(f for f in self.flights if not f.read and chunks[hit[0]] in f.chunks)
-        place = self.machine.shared.describe(int(unit[hit[0]]) * size % self.machine.shared.stride)
-        text = (
-            f"{self.machine.describe_thread(int(lanes[hit[0]]))} writes {place}, which the wgmma at "
-            f"{self.machine.launch.code.where(flight.pc)} may still read. First wgmma.wait_group, then free the slot"
-        )
-        self.machine.log.add("write-after-read", self._instruction(pc), text, len(hit), "wgmma-still-reads")
-
     # ---- helpers
 
     def _written(self, register: int) -> np.ndarray:
@@ -192,10 +177,9 @@ class AsyncMath:
             return
         flight.read = True
         machine = self.machine
-        if self.reading is not None:
-            self.reading[flight.chunks] -= 1
+        machine.async_reads.end(flight.reading)
         lanes = np.full(len(flight.chunks), flight.reader)
-        # `on_write` looked out meanwhile
+        # `AsyncReads.on_write` looked out meanwhile
         machine.shadow.on_read_over(machine, Reach(lanes, flight.chunks, CHUNK, flight.pc))
         done = self.done[flight.reader % machine.launch.threads // THREADS]
         machine.orders.release_of(np.array([flight.reader]), done, machine.orders.trail.now)

@@ -69,14 +69,24 @@ class Clusters:
         rank = above >> RANK_SHIFT & 0xFF
         return self.first_of[own] + np.minimum(rank, self.size - 1), (above & (1 << RANK_SHIFT) - 1) - HALF
 
-    def touch(self, lanes: np.ndarray, blocks: np.ndarray, pc: int) -> None:
-        """These lanes use the shared memory of these blocks."""
+    def pair(self, block: int) -> list[int]:
+        """The two blocks of a cluster, of ranks that differ in their lowest bit, of which this is one."""
+        even = block - (block - int(self.first_of[block])) % 2
+        return [even, even + 1]
+
+    def beside(self, block: int, like: int) -> int:
+        """Of the pair of `block` the one whose rank has the lowest bit of `like`'s."""
+        return self.pair(block)[(like - int(self.first_of[like])) % 2]
+
+    def touch(self, lanes: np.ndarray, blocks: np.ndarray, pc: int, meets: bool = False) -> None:
+        """These lanes use the shared memory of these blocks. `meets`: threads there wait for that, and cannot exit."""
         away = blocks != self.machine.block_of[lanes]
         now = self.machine.orders.trail.step(pc) if away.any() else 0
         for lane, block in zip(lanes[away].tolist(), blocks[away].tolist(), strict=True):
             if (lane, block) not in self.uses and not self._has_started(lane, block):
                 self.early.setdefault(pc, (lane, block))
-            self.uses[lane, block] = now
+            if not meets:
+                self.uses[lane, block] = now
 
     def lend(self, lane: int, pc: int, mbarrier: object, block: int) -> None:
         """This lane starts a copy from its block's memory to another block, whose mbarrier counts the bytes."""

@@ -107,9 +107,9 @@ class CopyQueue:
                 left.append(copy)
         self.queue = left
 
-    def land(self, lanes: np.ndarray, time: int) -> None:
+    def land(self, lanes: np.ndarray, time: int) -> int:
         """The copies that these lanes issued before that time arrive. Who acquires the phase of the mbarrier that waits
-        for them is ordered behind them."""
+        for them is ordered behind them, and behind what these lanes did before that time, which it gives."""
         left = []
         for copy in self.queue:
             lands = np.isin(copy.lanes, lanes) if copy.issued <= time else np.zeros(len(copy.lanes), bool)
@@ -119,6 +119,7 @@ class CopyQueue:
             if not lands.all():
                 left.append(copy.take(~lands))
         self.queue = left
+        return time
 
     def finish(self) -> None:
         """The kernel ends; the copies that nobody waited for have read their sources."""

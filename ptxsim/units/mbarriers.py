@@ -6,7 +6,8 @@ only what a fence before it covers, and who waits relaxed acquires with a fence 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..ground.work import LANES
 from ..races.messages import BLOCK, CLUSTER, Chain, News
 from .access import Memories
 from .async_math import AsyncMath
+from .async_reads import AsyncReads
 from .barriers import Rendezvous, Synchronising, Waiting
 from .bulk import BulkCopies, Load
 from .clusters import Clusters
@@ -45,10 +47,11 @@ class Question(Waiting):
 
 @dataclass(frozen=True, eq=False)
 class Late:
-    """Lanes of one block that arrive when their copies (cp.async) from before a time have arrived."""
+    """Lanes of one block that arrive when what they started before a time is over: copies (cp.async), or products.
+    `end(lanes)` makes it so, and gives the time up to which who hears of it knows what they did."""
 
     lanes: np.ndarray
-    time: int
+    end: Callable[[np.ndarray], int]
 
 
 class Lack(NamedTuple):
@@ -83,6 +86,8 @@ class Hopper(Memories, Synchronising, Protocol):
     """cp.async.bulk."""
     math: AsyncMath
     """wgmma."""
+    async_reads: AsyncReads
+    """Of shared memory, by tensor cores."""
     registers: RegisterPool
     """What setmaxnreg shares out."""
     clusters: Clusters
@@ -272,10 +277,15 @@ class Mbarrier(Rendezvous[Question]):
         """These lanes arrive when their copies so far have. `counts_more`: the phase needs their arrivals as well."""
         if counts_more:
             np.add.at(self.pending, blocks, 1)
+        time = self.machine.orders.trail.now
         for block in np.unique(blocks).tolist():
-            late = Late(lanes[blocks == block], self.machine.orders.trail.now)
-            self.late.setdefault(block, []).append(late)
-        self._look(np.unique(blocks))
+            self.arrive_late(
+                block, Late(lanes[blocks == block], partial(self.machine.copies.land, time=time))
+            )
+
+    def arrive_late(self, block: int, late: Late) -> None:
+        self.late.setdefault(block, []).append(late)
+        self._look(np.array([block]))
 
     def wait(
         self, pc: int, lanes: np.ndarray, phases: np.ndarray, resume: Callable, acquires: bool = True
@@ -355,10 +365,13 @@ class Mbarrier(Rendezvous[Question]):
         while late and self.pending[block] <= sum(len(each.lanes) for each in late):
             first, many = late.pop(0), int(self.pending[block])
             if len(first.lanes) > many:  # the others belong to the next phase
-                late.insert(0, Late(first.lanes[many:], first.time))
+                late.insert(0, replace(first, lanes=first.lanes[many:]))
             lanes = first.lanes[:many]
-            self.machine.copies.land(lanes, first.time)
-            self.machine.orders.release_of(lanes, self.coming, first.time)
+            time = first.end(lanes)
+            if int(self.machine.block_of[lanes[0]]) == block:
+                self.machine.orders.release_of(lanes, self.coming, time)
+            else:
+                self.machine.orders.tell_of(self._chain(block), int(lanes[0]), time)
             self.pending[block] -= len(lanes)
             self._complete(np.array([block]))
 

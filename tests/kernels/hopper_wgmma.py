@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from ptxsim.instructions.wgmma import _chunks as chunks_of
+from ptxsim.instructions.descriptors import chunks_of
 from tests.kernels.case import Case, poison, random, to_bf16
 from tests.kernels.hopper_common import COMMON, OPTIONS
 

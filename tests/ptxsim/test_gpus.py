@@ -76,8 +76,8 @@ def test_occupancy_by_hand(gpu, threads, registers, shared, blocks, limit):
 
 def test_a_gpu_is_found_by_name_and_by_architecture():
     assert find_gpu("RTX 3090") is find_gpu("sm_86") is GPUS["RTX 3090"]
-    with pytest.raises(ValueError, match=r"no GPU 'B200' is known here; name one of .*\"H100\" or \"sm_90\""):
-        find_gpu("B200")
+    with pytest.raises(ValueError, match=r"no GPU 'B300' is known here; name one of .*\"H100\" or \"sm_90\""):
+        find_gpu("B300")
     assert find_gpu("sm_90").name == "H100" and find_gpu("NVIDIA H200") is GPUS["H200"]
 
 
@@ -217,7 +217,14 @@ def test_a_report_knows_what_the_launch_takes(report):
 
 @pytest.mark.parametrize("gpu", GPUS)
 def test_every_gpu_can_be_asked(report, gpu):
-    shared = {"sm_75": 3, "sm_80": 7, "sm_86": 4, "sm_89": 4, "sm_90": 8}  # 64 / 21, 164 / 22, 100 / 22, ...
+    shared = {
+        "sm_75": 3,
+        "sm_80": 7,
+        "sm_86": 4,
+        "sm_89": 4,
+        "sm_90": 8,
+        "sm_100": 8,
+    }  # 64 / 21, 164 / 22, 100 / 22, ...
     assert report.resources_on(gpu).occupancy.blocks == shared[find_gpu(gpu).arch]
 
 

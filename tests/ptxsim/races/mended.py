@@ -6,11 +6,30 @@ A body has both forms: `$faulty$mended$`. Where a sentence names two ways out, e
 import re
 from dataclasses import dataclass
 
+from tests.kernels.blackwell import MACROS as MACROS_OF_BLACKWELL
+from tests.kernels.blackwell import OPTIONS as BLACKWELL
 from tests.kernels.hopper_wrong import MACROS
 from tests.ptxsim.units.test_mbarrier import OPS
 
 FORMS = re.compile(r"\$(.*?)\$(.*?)\$", re.S)
 HOPPER = ("-arch=sm_90a",)
+IN_TENSOR_MEMORY = """
+unsigned w = t / 32, v[4] = {t, t, t, t};
+__shared__ unsigned at;
+__shared__ u64 done;
+if (w == 0) ALLOC(&at, 64);
+if (t == 0) { INIT(&done, 1); INIT_FENCE; }
+__syncthreads();
+unsigned mine = at + (w % 4 * 32 << 16);
+"""
+GIVEN_BACK = "\n__syncthreads(); if (w == 0) FREE(at, 64);"
+ONES = """
+__shared__ alignas(1024) unsigned A[128 * 8], B[64 * 8];
+for (unsigned i = t; i < 128 * 8; i += 256) A[i] = B[i / 2] = 0x3C003C00;
+FENCE_ASYNC;
+__syncthreads();
+if (t == 0) { MMA(at, PLAIN(A, 128), PLAIN(B, 64), WHAT(128, 64), 0); COMMIT(&done); }
+"""
 BULK = r"""
 #define STORE(g, b, n) asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" \
     :: "l"(g), "r"(SHARED(b)), "r"(n) : "memory")
@@ -57,6 +76,11 @@ class Mended:
 
     def form(self, mended: bool) -> str:
         return FORMS.sub(lambda found: found[1 + mended], self.body)
+
+
+def blackwell(says: str, body: str, *words: str) -> Mended:
+    return Mended(says, IN_TENSOR_MEMORY + body + GIVEN_BACK, *words, block=256, before=MACROS_OF_BLACKWELL,
+                  options=BLACKWELL)  # fmt: skip
 
 
 def hopper(says: str, body: str, *words: str, **more) -> Mended:
@@ -284,6 +308,13 @@ CASES = [
     hopper("store-unwaited", STORED + "if (t == 0 && blockIdx.x == 0) { STORE(out, b, 256); COMMIT_BULK; "
            "$$WAIT_ALL(0);$ __threadfence(); atomicExch(out + 99, 1); }" + HEARD,
            grids=(2, 2)),
+    # ---- tensor memory
+    blackwell("wait-for-product", ONES + "$__syncthreads()$WAIT(&done, 0)$; LD(v, mine); WAIT_LD; out[t] = v[0];"),
+    blackwell("wait-for-tensor-store", "if (w == 0) { ST(mine, v); $$WAIT_ST;$ }\n__syncthreads();\n"
+              "if (w == 4) { LD(v, mine); WAIT_LD; out[t] = v[0]; }"),
+    blackwell("order-in-tensor-memory", "if (w == 0) { ST(mine, v); WAIT_ST; }\n__syncthreads();\n"
+              "if (w == 4) { LD(v, mine); WAIT_LD; out[t] = v[0]; }\n$$__syncthreads();$\n"
+              "if (w == 0) { ST(mine, v); WAIT_ST; }", "tcgen05.wait::ld"),
     # ---- proxies and caches
     hopper("proxy-fence", "__shared__ alignas(128) int b[64];\nb[t] = t; $$PROXY;$ __syncthreads();\n"
            "if (t == 0) { STORE(out, b, 256); COMMIT_BULK; WAIT_READ(0); }"),

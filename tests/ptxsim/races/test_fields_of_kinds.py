@@ -41,7 +41,9 @@ def test_a_kind_put_anywhere_changes_nothing_else(place):
 
 
 def test_what_the_kinds_are():
-    races = "unwaited-copy read-after-write write-after-read write-after-write block-conflict"
+    races = (
+        "unwaited-copy unwaited-tcgen05 read-after-write write-after-read write-after-write block-conflict"
+    )
     assert {*races.split()} == hazards.RACES
     assert {"out-of-bounds", "misaligned"} == hazards.BAD_ADDRESS
     orders = Counter(kind.order for kind in hazards.KINDS)

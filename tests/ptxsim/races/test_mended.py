@@ -14,7 +14,7 @@ from ptxsim.instructions import barrier as barrier_instructions
 from ptxsim.instructions import mbarrier as mbarrier_instructions
 from ptxsim.instructions import registers as register_instructions
 from ptxsim.machine import stuck
-from ptxsim.races import advice, findings, sentences, wrong_place
+from ptxsim.races import advice, findings, sentences, words_of_tensor_memory, wrong_place
 from ptxsim.units import barriers, divergence, mbarriers, registers, unset
 from tests.ptxsim.races.mended import CASES, Mended
 from tests.ptxsim.races.mended_ends import CASES as ENDS
@@ -74,7 +74,7 @@ def test_every_sentence_is_tried():
 def test_no_sentence_stands_elsewhere():
     """What decides about advice calls `mend`, and has no words of its own; every sentence is called for."""
     named = set()
-    for module in (advice, wrong_place, findings, divergence):
+    for module in (advice, wrong_place, findings, divergence, words_of_tensor_memory):
         tree = ast.parse(Path(module.__file__).read_text())
         texts = [
             node.value
