@@ -19,6 +19,7 @@ modules      kernels and variables of a program, ready to be launched
 tensor_maps  tensor maps as the driver makes them
 assembler    how many registers a kernel has
 devices      the GPU that the program sees
+unchanged    launches that change nothing, and need not run again
 late         when the host sees what streams wrote
 orders       what orders the work of streams, and races between them
 progress     how far a launch is, and whether it would take too long
