@@ -21,6 +21,7 @@ assembler    how many registers a kernel has
 devices      the GPU that the program sees
 unchanged    launches that change nothing, and need not run again
 late         when the host sees what streams wrote
+unchanged    launches that leave all memory as it was, and need not run again
 orders       what orders the work of streams, and races between them
 progress     how far a launch is, and whether it would take too long
 sites        where in the program's text something was called
