@@ -136,12 +136,12 @@ def _kernel_cell(notebook: str, kernel_name: str) -> tuple[str, Launch | None]:
 
 def _kernel_cells(notebook: str) -> dict[str, tuple[str, Launch | None]]:
     """Kernel name -> its CUDA source in one piece, and its launch or None; nothing of a cell is executed."""
-    found = {}
+    found: dict[str, tuple[str, Launch | None]] = {}
     for cell in _cells(notebook):
         tags, text = cell["metadata"].get("tags", ()), "".join(cell["source"])
         for tag in tags:
             if tag.startswith("kernel:"):
-                source, launch = _assigned(text, tag)
+                source, launch = _assigned(text, tag, {name: source for name, (source, _) in found.items()})
                 found[tag.removeprefix("kernel:")] = in_one_piece(source), launch
     return found
 
@@ -160,18 +160,32 @@ def cells_of(notebook: Path) -> list[dict]:
     return foreign.json_of(foreign.text_of(notebook))["cells"]
 
 
-def _assigned(source: str, tag: str) -> tuple[str, Launch | None]:
-    """The string of `name = r'''...'''` in a kernel's cell, and the `<name>_launch = Launch(...)` below it."""
+def _assigned(source: str, tag: str, earlier: dict[str, str]) -> tuple[str, Launch | None]:
+    """The text in a kernel's cell, which may be an `earlier` one `edited`, and its launch below, `<name>_launch`."""
     name = tag.removeprefix("kernel:")
     values = [node for node in ast.parse(source).body if isinstance(node, ast.Assign)]
-    texts = [node.value.value for node in values[:1] if isinstance(node.value, ast.Constant)]
+    text = _text(values[0].value, earlier) if values else None
     below = [ast.unparse(node.targets[0]) for node in values[1:]]
-    if not (texts and isinstance(texts[0], str)) or below not in ([], [f"{name}_launch"]):
+    if text is None or below not in ([], [f"{name}_launch"]):
         raise ValueError(
-            f"the cell tagged {tag!r} must hold one assignment of one plain string, and below it at most "
-            f"{name}_launch = Launch(tile=..., threads=...)"
+            f"the cell tagged {tag!r} must hold one assignment of one plain string, or of edited(...) of an earlier "
+            f"kernel with plain strings, and below it at most {name}_launch = Launch(tile=..., threads=...)"
         )
-    return texts[0], _read_launch(values[1], name) if below else None
+    return text, _read_launch(values[1], name) if below else None
+
+
+def _text(value: ast.expr, earlier: dict[str, str]) -> str | None:
+    """A plain string, or an earlier kernel with plain changes, `edited(name, (text, new text))`; None for all else."""
+    match value:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.Call(func=ast.Name(id="edited"), args=[ast.Name(id=name), *given]) if name in earlier:
+            try:
+                changes = [ast.literal_eval(each) for each in given]
+            except ValueError:
+                return None
+            return edited(earlier[name], *changes)
+    return None
 
 
 def _read_launch(assignment: ast.Assign, name: str) -> Launch:

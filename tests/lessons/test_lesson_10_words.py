@@ -1,5 +1,7 @@
-"""What the further exercises of lesson 10 say beside their checks."""
+"""What lesson 10 and its further exercises say beside their checks."""
 
+import csv
+import json
 import re
 
 from course_lib.check.attention import Attention
@@ -7,8 +9,10 @@ from course_lib.check.job import Job
 from course_lib.check.verdict import ONE_BLOCK, check
 from course_lib.lessons import sources
 from course_lib.notebooks.answers import bank_10, lesson_10
+from tests.kernels.timed.arithmetic_beside_wgmma import FILE
 from tests.lessons import kernel, replaced, solved_function
-from tests.lessons.reading import cells_of, text_of
+from tests.lessons.reading import by_id, cells_of, text_of
+from tests.rules import ROOT
 
 SOLUTIONS = {
     cell["id"]: text_of(cell) for cell in cells_of(sources.NOTEBOOKS / "exercises" / "10_attention.ipynb")
@@ -39,3 +43,30 @@ def test_block_0_with_47_keys_before_reads_five_tiles_and_tests_two():
     )
     of_many = [tiles - whole for past in range(64) for tiles, whole in bank_10._text(64, past).tiles()]
     assert {*of_many} == {2, 3}  # "a block tests two or three tiles"
+
+
+def test_the_table_of_instructions_beside_a_product_is_the_record():
+    record = json.loads(FILE.read_text(encoding="utf-8"))
+    found = {each["instruction"]: each for each in record["points"] if each["others"] == 1}
+    alone = found.pop("none")["product"]
+    text = text_of(by_id("10_attention")["turns-read"])
+    assert f"| nothing | {alone:.0f} | | |" in text
+    for name, each in found.items():
+        costs = (each["product"] - alone) * each["each"] / each["product"]
+        assert f", {name} | {each['product']:,.0f} | {each['each']:.2f} | {costs:.2f} |" in text
+    assert text.count("\n| ") == 2 + len(found)
+    assert f"({record['gpu']}, {record['date']}, `research/record_arithmetic_beside_wgmma.py`)" in text
+
+
+def test_what_a_mark_moved_is_that_of_the_timelines():
+    rows = csv.DictReader((ROOT / "docs" / "timelines.csv").read_text(encoding="utf-8").splitlines())
+    (moved,) = (row["what does not hold"] for row in rows if row["kernel"] == "side_by_side")
+    by = re.findall(r"overlap by (\d+) cycles, so a mark moved one", moved)
+    assert (
+        re.findall(r"by (\d+) cycles: a mark moved one", text_of(by_id("10_attention")["company-read"])) == by
+    )
+
+
+def test_scores_that_grow_by_62_and_63_stand_on_both_sides_of_8():
+    """10.3: at the lesson's scale."""
+    assert lesson_10.LESS * lesson_10.SCALE < 8 < lesson_10.MORE * lesson_10.SCALE < 8.1

@@ -97,6 +97,36 @@ def test_a_kernel_cell_is_one_plain_string_and_is_not_executed(notebook, source)
         kernel_source("01_mainloop", "naive")
 
 
+def test_a_kernel_may_be_an_earlier_one_edited(notebook):
+    first = cell(f'naive = r"""{NAIVE}"""', "kernel:naive")
+    launch = "two_launch = Launch(threads=2)"
+    notebook(
+        first, cell(f'two = edited(naive, ("naive(", "two("), ("= 1;", "= "\n "2;"))\n{launch}', "kernel:two")
+    )
+    assert kernel_source("01_mainloop", "two") == NAIVE.replace("naive(", "two(").replace("= 1;", "= 2;")
+    assert sources.kernel_launch("01_mainloop", "two") == Launch(threads=2)
+    notebook(first, cell('two = edited(naive, ("= 2;", "= 3;"))', "kernel:two"))
+    with pytest.raises(ValueError, match="the kernel has no '= 2;'"):
+        kernel_source("01_mainloop", "two")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        'edited(later, ("1", "2"))',
+        "edited(naive, *changes)",
+        'edited(naive, ("1", str(2)))',
+        'replaced(naive, ("1", "2"))',
+    ],
+)
+def test_what_edits_a_kernel_is_plain_and_is_not_executed(notebook, value):
+    notebook(cell(f'naive = r"""{NAIVE}"""', "kernel:naive"), cell(f"two = {value}", "kernel:two"))
+    with pytest.raises(
+        ValueError, match=r"tagged 'kernel:two' must hold .* of an earlier kernel with plain strings"
+    ):
+        kernel_source("01_mainloop", "two")
+
+
 def test_a_launch_lives_with_its_kernel(notebook):
     launch = "naive_launch = Launch(tile=(128, 128, 32), threads=256, shared_mem=3 * (128 + 256) * 64 - 1)  # three"
     notebook(cell(f'naive = r"""{NAIVE}"""\n{launch}', "kernel:naive"), cell('other = "x"', "kernel:other"))
@@ -146,7 +176,7 @@ def test_a_launch_is_made_of_plain_numbers_and_is_not_executed(notebook, launch,
 )
 def test_nothing_but_its_own_launch_stands_below_a_kernel(notebook, below):
     notebook(cell(f"naive = 'x'\n{below}", "kernel:naive"))
-    with pytest.raises(ValueError, match="one plain string, and below it at most naive_launch = Launch"):
+    with pytest.raises(ValueError, match="with plain strings, and below it at most naive_launch = Launch"):
         kernel_source("01_mainloop", "naive")
 
 
