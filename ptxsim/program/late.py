@@ -134,12 +134,6 @@ class Overwritten(Seen):
             for page, before in self._before.items()
         )
 
-    def without_bytes(self) -> Seen:
-        """What was touched, to be kept for long."""
-        kept = Seen(self.size)
-        kept.parts = self.parts
-        return kept
-
     def _part(self, pages: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         assert self._marks is not None
         at = slice(pages[0] * PAGE, (pages[-1] + 1) * PAGE)

@@ -22,7 +22,7 @@ class Unchanged:
     """Of one program: such launches since memory was last written, and what each touches."""
 
     def __init__(self) -> None:
-        self._asked: Counter[Key] = Counter()
+        self._asked: Counter[int] = Counter()  # by a number of the key, which may have a thousand bytes
         self._found: dict[Key, Touched] = {}
 
     def get(self, key: Key) -> Touched | None:
@@ -31,8 +31,9 @@ class Unchanged:
     def is_due(self, key: Key) -> bool:
         """Whether this launch is to be looked at: of those that are the same the second, the fourth, the eighth and so
         on, because to look takes time."""
-        self._asked[key] += 1
-        return self._asked[key] > 1 and self._asked[key].bit_count() == 1
+        self._asked[hash(key)] += 1
+        times = self._asked[hash(key)]
+        return times > 1 and times.bit_count() == 1
 
     def note(self, key: Key, touched: Touched) -> None:
         self._found[key] = touched
@@ -56,9 +57,9 @@ def watch(buffers: Iterable[tuple[Allocation, Buffer]]) -> None:
         buffer.seen = Overwritten(buffer.memory, all_touches=True)
 
 
-def touched_only(buffers: Iterable[tuple[Allocation, Buffer]]) -> Touched | None:
-    """What a launch that was watched has touched; None where it changed a byte, or touched memory that the host may
-    write unseen."""
+def touched_only(buffers: Iterable[tuple[Allocation, Buffer]], with_parts: bool) -> Touched | None:
+    """What a launch that was watched has touched, and `with_parts` which parts of it; None where it changed a byte, or
+    touched memory that the host may write unseen."""
     touched: Touched = []
     for allocation, buffer in buffers:
         seen = buffer.seen
@@ -66,5 +67,7 @@ def touched_only(buffers: Iterable[tuple[Allocation, Buffer]]) -> Touched | None
             continue
         if allocation.shared or not seen.is_same():
             return None
-        touched.append((allocation, seen.without_bytes()))
+        kept = Seen(seen.size)
+        kept.parts = seen.parts if with_parts else {}
+        touched.append((allocation, kept))
     return touched

@@ -142,11 +142,15 @@ def test_it_meets_other_streams_all_the_same(program):
     to, source = program.filled(BYTES), numbers(program)
     for _ in range(3):
         program.launch(to, source, COUNT)
+    assert ran(program) == (2, 1)
     for stream in (1, 2):
         program.ask("stream", stream, 1)
-    program.ask("wait", 2, 0)
+    for _ in range(4):
+        program.launch(to, source, COUNT, stream=1)
+        program.ask("wait", 2, 0)
+    assert ran(program) == (4, 3)
     program.launch(to, source, COUNT, stream=1)
-    assert ran(program) == (2, 2) and program.conflicts() == []
+    assert ran(program) == (4, 4) and program.conflicts() == []
     program.copy(to, source, BYTES, stream=2)
     assert len(program.conflicts()) == 1
 
