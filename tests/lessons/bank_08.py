@@ -162,6 +162,7 @@ WRONG_ANSWERS = {
          "How many threads must have read it"),
         ("no wait for full", [("            mbarrier_wait(&full[slot], turn % 2);\n", "")], "waits at `full`"),
         ("the parity of full for empty", [("(turn + 1) % 2", "turn % 2")], "the phase before the first has parity 1"),
+        ("nobody meets", [("    __syncthreads();\n", "")], "between `mbarrier_init` and the first use"),
         ("nobody copies", [("row < rows && threadIdx.x == 0", "row < rows && threadIdx.x == 32")],
          "Does a thread come to the line that starts copies"),
         ("one arrival too many", [("empty[slot], 128)", "empty[slot], 160)")], "somebody waits for an arrival"),
