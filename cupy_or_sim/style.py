@@ -203,10 +203,7 @@ def show(figure: Figure, alt: str) -> None:
     form, drawn = PICTURES[0], svg(figure)
     if len(drawn) > LARGEST:  # thousands of bars or points
         form, drawn = PICTURES[1], base64.b64encode(png(figure)).decode()
-    output: dict[str, Any] = {
-        "data": {form: drawn, "text/plain": alt},
-        "metadata": {form: {"alt": alt}},
-    }
+    output: dict[str, Any] = {"data": {form: drawn, "text/plain": alt}, "metadata": {form: {"alt": alt}}}
     if "JPY_SESSION_NAME" in os.environ:  # Jupyter's pages, which give no alt text to a plain image (4.6)
         with_words(output)
     display(output["data"], raw=True, metadata=output["metadata"])  # type: ignore[no-untyped-call]

@@ -10,13 +10,7 @@ from typing import Any
 
 FOLDERS = ("ptxsim", "matmul", ".")
 """Of the three distributions, each behind those that it depends on; in each lies a pyproject.toml."""
-PACKAGES = (
-    "ptxsim",
-    "cupy_or_sim",
-    "matmul",
-    "course_lib",
-    "hiding_latency",
-)
+PACKAGES = ("ptxsim", "cupy_or_sim", "matmul", "course_lib", "hiding_latency")
 
 
 def pyproject(root: Path = Path(__file__).parents[1]) -> dict[str, Any]:

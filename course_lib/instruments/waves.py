@@ -30,10 +30,7 @@ def waves(kernel: Kernel, gemm: Problem, launch: Launch = STANDARD, model: bool 
     key = records.kernel_key(job)
     if limits.runs_here(kernel, launch):
         rows = spans_of(noted(job))
-        entry = records.about(job) | {
-            "date": timing.today(),
-            "spans": rows.round(1).tolist(),
-        }
+        entry = records.about(job) | {"date": timing.today(), "spans": rows.round(1).tolist()}
         records.remember("waves", {key: entry})
         return Spans(title, f"measured now on {timing.name()}, {timing.today()}", {kernel.name: rows})
     kept = records.find("waves", key)

@@ -63,10 +63,7 @@ def benchmark(
 def so_far(*results: Results) -> None:
     """Draw how far the kernels of several lessons came: each as a fraction of its peer in its own run."""
     shown = [
-        (
-            each.title,
-            [row for row in each.rows if not row.is_peer and row.of_peer and has_speed(row)],
-        )
+        (each.title, [row for row in each.rows if not row.is_peer and row.of_peer and has_speed(row)])
         for each in results
     ]
     if any(rows for _, rows in shown):

@@ -9,14 +9,7 @@ from typing import TypeVar
 
 from cupy_or_sim import limits
 from cupy_or_sim.simulate import compiled
-from ptxsim import (
-    BlockCycles,
-    LaunchCycles,
-    Untraceable,
-    block_cycles,
-    calibrated,
-    launch_cycles,
-)
+from ptxsim import BlockCycles, LaunchCycles, Untraceable, block_cycles, calibrated, launch_cycles
 from ptxsim.compiler.cache import ToolMissing
 from ptxsim.gpus import H100, Gpu
 

@@ -123,8 +123,4 @@ def _by_halves(kernel: Any) -> bool:
     return bool((sums == large + 254).all() or (sums == large + 256).all())
 
 
-EXERCISES = {
-    "00.11": _name_the_hazard,
-    "00.12": _smooth,
-    "00.13": _block_sum,
-}
+EXERCISES = {"00.11": _name_the_hazard, "00.12": _smooth, "00.13": _block_sum}

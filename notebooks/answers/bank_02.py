@@ -186,9 +186,4 @@ def _barrier_0(report: Report) -> None:
         raise CheckFailed(f"{report}\nThe producer arrives at barrier 0.", causes=("barrier-0",))
 
 
-EXERCISES = {
-    "02.11": _groups,
-    "02.12": _ring,
-    "02.13": _two_readers,
-    "02.14": _one_ahead,
-}
+EXERCISES = {"02.11": _groups, "02.12": _ring, "02.13": _two_readers, "02.14": _one_ahead}

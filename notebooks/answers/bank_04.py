@@ -185,9 +185,4 @@ def _whole(answer: Any) -> None:
     demand(total.mma == 16, f"{total.mma} mma are made: the sums are not made by tensor cores.", "few-mma")
 
 
-EXERCISES = {
-    "04.11": _holder,
-    "04.12": _packed,
-    "04.13": _turned,
-    "04.14": _whole,
-}
+EXERCISES = {"04.11": _holder, "04.12": _packed, "04.13": _turned, "04.14": _whole}

@@ -359,10 +359,4 @@ def _demand_late_rows(report: Report, stages: int, rows: int) -> None:
             demand(late >= wanted, text, "few-asked-for")
 
 
-EXERCISES = {
-    "05.11": _orders,
-    "05.12": _drained,
-    "05.13": _cure,
-    "05.14": _ping_pong,
-    "05.15": _stencil,
-}
+EXERCISES = {"05.11": _orders, "05.12": _drained, "05.13": _cure, "05.14": _ping_pong, "05.15": _stencil}

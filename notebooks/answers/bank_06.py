@@ -324,9 +324,4 @@ def _copied(answer: Any, threads: int, first: int, count: int, width: int, strid
     return report
 
 
-EXERCISES = {
-    "06.11": _parts,
-    "06.12": _tests,
-    "06.13": _last,
-    "06.14": _rows,
-}
+EXERCISES = {"06.11": _parts, "06.12": _tests, "06.13": _last, "06.14": _rows}

@@ -176,8 +176,4 @@ def _ring(answer: Any) -> None:
     demand_more_blocks(answer, (128, 256), untried_grids(Untried(answer), (128, 256), (2, 2)), 4)
 
 
-EXERCISES = {
-    "07.11": _phases,
-    "07.12": _descriptor,
-    "07.13": _ring,
-}
+EXERCISES = {"07.11": _phases, "07.12": _descriptor, "07.13": _ring}

@@ -209,9 +209,4 @@ def _before_writing(events: list[Event]) -> list[Event]:
     return [*events[: stores[0]], MbarrierWait(mbarrier=-1, ahead=0)] if stores else events
 
 
-EXERCISES = {
-    "08.11": _budget,
-    "08.12": _tall,
-    "08.13": _shared_a,
-    "08.14": _rows_apart,
-}
+EXERCISES = {"08.11": _budget, "08.12": _tall, "08.13": _shared_a, "08.14": _rows_apart}

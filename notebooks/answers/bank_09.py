@@ -195,8 +195,4 @@ def _size(answer: Any) -> None:
     demand(columns <= SMALLEST, f"{text}, and a smaller number does as well.", "larger")
 
 
-EXERCISES = {
-    "09.11": _main,
-    "09.12": _wait,
-    "09.13": _size,
-}
+EXERCISES = {"09.11": _main, "09.12": _wait, "09.13": _size}

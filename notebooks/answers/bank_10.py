@@ -549,11 +549,5 @@ def _demand_read_once(report: Report, rows: int, columns: int, when: str) -> Non
     demand(total.global_requests <= 2 * least + 6 * rows, text, "few-lanes")
 
 
-EXERCISES = {
-    "10.11": _merge,
-    "10.12": _causal,
-    "10.13": _keys,
-    "10.14": demand_ahead,
-    "10.15": _spread,
-}
+EXERCISES = {"10.11": _merge, "10.12": _causal, "10.13": _keys, "10.14": demand_ahead, "10.15": _spread}
 """The exercises in notebooks/exercises/10_attention.ipynb."""

@@ -282,11 +282,7 @@ def for_each_count(warps: Mapping[int, Warps], ask: Callable[[Warps, int], None]
 
 
 def for_every_count(
-    kernel: Any,
-    verdict: Verdict,
-    launch: Launch,
-    ask: Callable[[Warps, int], None],
-    dtype: str = "float32",
+    kernel: Any, verdict: Verdict, launch: Launch, ask: Callable[[Warps, int], None], dtype: str = "float32"
 ) -> None:
     """Ask something of what the warps of a block do with MOST k-tiles, and then with SEVERAL, as `for_each_count`; and
     with as many as the kernel treats apart."""

@@ -134,8 +134,4 @@ def _what_is_wrong(wrong: np.ndarray, old: np.ndarray, threads: int) -> str:
     return "last-turn-missing" if wrong[full_turns:].any() and not wrong[:full_turns].any() else "missing"
 
 
-EXERCISES = {
-    "00.1": _outer,
-    "00.3": _difference,
-    "00.2": _any_launch,
-}
+EXERCISES = {"00.1": _outer, "00.3": _difference, "00.2": _any_launch}

@@ -66,7 +66,4 @@ def _count(answer: Any) -> None:
     _demand("the count", numbers, cases, [2 * (stages - 2) for stages in STAGES], MISTAKES_OF_COUNT)
 
 
-EXERCISES = {
-    "05.6": _shared,
-    "05.7": _count,
-}
+EXERCISES = {"05.6": _shared, "05.7": _count}

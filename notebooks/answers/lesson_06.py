@@ -328,8 +328,4 @@ def _padded(kernel: Any, shape: tuple[int, int, int], blocks: int) -> None:
         )
 
 
-EXERCISES = {
-    "06.8": _three_numbers,
-    "06.2": _tail,
-    "06.9": _pad,
-}
+EXERCISES = {"06.8": _three_numbers, "06.2": _tail, "06.9": _pad}

@@ -86,6 +86,4 @@ def _epilogue(kernel: Any) -> None:
     fail(f"{some} are wrong: {where}.")
 
 
-EXERCISES = {
-    "06.4": _epilogue,
-}
+EXERCISES = {"06.4": _epilogue}

@@ -310,8 +310,4 @@ def _first_wrong(kernel, launch: Launch, shapes: list[tuple]) -> tuple[str, str]
     return "", ""
 
 
-EXERCISES = {
-    "06.6": _notes,
-    "06.1": _guards,
-    "06.7": _own,
-}
+EXERCISES = {"06.6": _notes, "06.1": _guards, "06.7": _own}

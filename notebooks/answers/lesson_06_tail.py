@@ -382,8 +382,4 @@ def _demand_left_and_taken(answer: Any, threads: int) -> None:
     )
 
 
-EXERCISES = {
-    "06.3": _share,
-    "06.10": _leave_and_take,
-    "06.5": _scheduler,
-}
+EXERCISES = {"06.3": _share, "06.10": _leave_and_take, "06.5": _scheduler}

@@ -119,7 +119,4 @@ def _of_the_last(columns: int, A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return (A[:, -columns:].astype("f4") @ B[:, -columns:].astype("f4").T).astype(np.float16)
 
 
-EXERCISES = {
-    "07.1": _difference,
-    "07.2": _hasty,
-}
+EXERCISES = {"07.1": _difference, "07.2": _hasty}

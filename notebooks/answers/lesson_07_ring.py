@@ -203,6 +203,4 @@ def _ring(answer: Any) -> None:
         _demand_freed_when_read(each, k_tiles, slots)
 
 
-EXERCISES = {
-    "07.3": _ring,
-}
+EXERCISES = {"07.3": _ring}

@@ -206,7 +206,4 @@ def _few_arrivals(kernel: Any) -> tuple[int, int] | None:
     return next((each for each in unfinished if each[0]), None)
 
 
-EXERCISES = {
-    "08.1": _stays,
-    "08.2": _pair,
-}
+EXERCISES = {"08.1": _stays, "08.2": _pair}

@@ -116,6 +116,4 @@ def _demand_stored_once(warps: list[list[Event]]) -> None:
     demand(times <= 1, f"the copy engine is asked to store each box {times:.3g} times.", "stored-again")
 
 
-EXERCISES = {
-    "08.3": _box_by_box,
-}
+EXERCISES = {"08.3": _box_by_box}

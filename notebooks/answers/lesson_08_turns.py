@@ -68,6 +68,4 @@ def _one_buffer(answer: Any) -> str | None:
     )
 
 
-EXERCISES = {
-    "08.4": _one_buffer,
-}
+EXERCISES = {"08.4": _one_buffer}

@@ -185,8 +185,4 @@ def _as_taken(words: list[str]) -> argparse.Namespace:
     fail(f"ptxsim run says: {reason or 'help, and runs nothing'}.", "no-option")
 
 
-EXERCISES = {
-    "09.1": _running_sums,
-    "09.2": _map,
-    "09.4": _command,
-}
+EXERCISES = {"09.1": _running_sums, "09.2": _map, "09.4": _command}

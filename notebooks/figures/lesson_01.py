@@ -139,7 +139,4 @@ def ladder(results, ratios: Mapping[str, float]):
             "; ", "\n"
         )
     )
-    return (
-        figure,
-        f"Speeds in TFLOP/s, and what is possible, {results.title}, {origin}: {'; '.join(said)}.",
-    )
+    return (figure, f"Speeds in TFLOP/s, and what is possible, {results.title}, {origin}: {'; '.join(said)}.")

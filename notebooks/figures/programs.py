@@ -67,11 +67,7 @@ class ProgramRun:
 
 
 def run_program(
-    source: str,
-    name: str,
-    options: tuple[str, ...] = (),
-    args: tuple[str, ...] = (),
-    at_once: bool = False,
+    source: str, name: str, options: tuple[str, ...] = (), args: tuple[str, ...] = (), at_once: bool = False
 ) -> ProgramRun:
     """Build a program of one file, which is called `name`, and run it as `ptxsim run` does. `options`: as a kernel of
     the course takes them, OPTIONS or HOPPER. `args`: its own arguments. `at_once`: its host sees what streams wrote

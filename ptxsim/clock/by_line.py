@@ -6,10 +6,7 @@ from ..compiler.disassembly import SassInstruction
 
 Shares = dict[int, dict[str, float]]
 """By line, 0 for what has none, and reason: the share of a warp's time."""
-WAITS = {
-    "copies": ("DEPBAR", "SYNCS.PHASECHK"),
-    "barrier": ("BAR.SYNC", "UCGABAR_WAIT", "SYNCS.PHASECHK"),
-}
+WAITS = {"copies": ("DEPBAR", "SYNCS.PHASECHK"), "barrier": ("BAR.SYNC", "UCGABAR_WAIT", "SYNCS.PHASECHK")}
 """Instructions that make a warp wait for this. They are issued, and what stands behind them is not."""
 
 

@@ -25,10 +25,7 @@ PREDICTED, TIMED = (
     for name in ("modelled", "nvidia-h200")
 )
 """Kernels that are no products, modelled and then measured: research/put_aside_memory.py."""
-HEADER = (
-    "| lesson | kernel | ms, H100 | ms, model | model / H100 |",
-    "|---|---|--:|--:|--:|",
-)
+HEADER = ("| lesson | kernel | ms, H100 | ms, model | model / H100 |", "|---|---|--:|--:|--:|")
 
 
 def main() -> int:

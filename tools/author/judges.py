@@ -43,7 +43,7 @@ BY_TESTS = {
         "tests/lessons/test_lesson_07_mistakes.py",
     ],
     "right kernels of the lessons": [
-        "tests/lessons/test_lesson_kernels.py::test_no_false_alarm_with_the_trace_and_another_order_of_warps",
+        "tests/lessons/test_lesson_kernels.py::test_no_false_alarm_with_the_trace_and_another_order_of_warps"
     ],
     "after public reports of bugs": ["tests/bugs"],
     "real bugs, before and after": ["tests/bugs/beside_sanitizer"],

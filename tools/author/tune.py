@@ -56,10 +56,7 @@ def main(shapes: tuple[plans.Shape, ...] = SHAPES, power: tuple[plans.Shape, ...
     ]
     used = [[*key, number] for key, number in sorted(tuner.registers(found).items())]
     about = timing.provenance() | {"layout": "float16, TN", "clock": "median us, L2 warm", "method": METHOD}
-    about |= {
-        "kernel": keys.source_key(LESSON, matmul_source(6)),
-        "seconds": round(time.monotonic() - start),
-    }
+    about |= {"kernel": keys.source_key(LESSON, matmul_source(6)), "seconds": round(time.monotonic() - start)}
     others = {"cutlass2": old["cutlass2"]} if "cutlass2" in old else {}
     others |= {"power": drawn, "registers": used}
     path = plans.FOLDER / file_name(name)
