@@ -12,6 +12,7 @@ many, batches        batches and lists, in one launch or several; lists: what is
 tune, tuner          the fastest plans, found by a sweep on a GPU
 sweep_file, heat     the sweep on file, and its picture
 sweeps/              a file for each GPU that was tuned
+hopper_menu.json     the plans of hopper_plans
 """
 
 from .matmul import matmul

@@ -1,7 +1,9 @@
 """Which tile, cluster and how many parts of K `matmul` takes with lesson 07's kernel, on compute capability 9.0."""
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -116,9 +118,8 @@ class HopperPlan:
         k_tiles = _up(K, TK)
         for k_part in range(_up(k_tiles, split), k_tiles):
             parts = _up(k_tiles, k_part)
-            if (
-                k_tiles - (parts - 1) * k_part >= self.together
-            ):  # each block of a cluster has some of the last part
+            last = k_tiles - (parts - 1) * k_part
+            if last >= self.together:  # each block of a cluster has some of the last part
                 return replace(self, split=parts)
         return replace(self, split=1)
 
@@ -130,13 +131,6 @@ class HopperPlan:
             if replace(self, slots=n).shared_mem(b_along_k) <= H100.shared_block
         )
         return replace(self, slots=slots)
-
-
-def menu(
-    tile: tuple[int, int], slots: int, clusters: dict[tuple[int, int, int], float], turned: bool = False
-) -> dict[HopperPlan, float]:
-    """Of a tile in clusters (below, across, together), each with its factor."""
-    return {HopperPlan(tile, slots, *cluster, turned=turned): by for cluster, by in clusters.items()}
 
 
 LAUNCH, REDUCE, SUMS, EXCHANGE = 3.171, 2.921, 1.712, 4.542
@@ -158,92 +152,14 @@ that the plans that they choose lose least. The menu and its factors are fitted 
 with a long K or few rows or columns, which count three times: it loses 1.6 % to the fastest plan that was timed, of
 these problems 1.8 %; timing's own spread is a part of that. Only the order of the costs matters; the microseconds
 scatter by 14 %. research/matmul_sweep.py times plans anew, and matmul_fit.py improves the menu by such times."""
+_ON_FILE = json.loads(Path(__file__).with_name("hopper_menu.json").read_text(encoding="utf-8"))
 MENU = {
-    **menu((64, 16), 10, {(1, 1, 1): 0.965}),
-    **menu((64, 32), 10, {(1, 1, 1): 1.01, (1, 1, 4): 0.86, (2, 1, 4): 0.885}),
-    **menu((64, 48), 6, {(1, 1, 3): 1.015}),
-    **menu((64, 48), 10, {(1, 1, 1): 1.055, (1, 1, 6): 0.825}),
-    **menu((64, 64), 10, {(1, 1, 4): 1.05, (1, 1, 8): 0.845}),
-    **menu((64, 80), 5, {(2, 1, 1): 1.105}),
-    **menu((64, 96), 4, {(1, 1, 3): 1.09}),
-    **menu((64, 96), 9, {(1, 1, 3): 0.97, (1, 1, 6): 0.98, (2, 1, 3): 0.995, (4, 1, 2): 1.033}),
-    **menu((64, 96), 10, {(1, 4, 1): 1.14}),
-    **menu(
-        (64, 128),
-        8,
-        {(1, 2, 2): 1.195, (2, 2, 2): 1.234, (2, 4, 1): 1.045, (4, 1, 1): 0.97, (4, 1, 2): 1.005},
-    ),
-    **menu((64, 144), 7, {(2, 1, 3): 1.022}),
-    **menu((64, 144), 8, {(2, 4, 1): 1.025}),
-    **menu((64, 160), 6, {(2, 1, 4): 1.129, (4, 1, 2): 1.036}),
-    **menu((64, 160), 7, {(2, 1, 1): 1.105, (4, 1, 1): 0.99}),
-    **menu((64, 176), 7, {(2, 4, 1): 1.08}),
-    **menu((64, 192), 5, {(4, 1, 2): 1.01}),
-    **menu((64, 192), 6, {(4, 1, 1): 0.985}),
-    **menu((128, 64), 7, {(1, 2, 4): 0.975}),
-    **menu((128, 64), 8, {(1, 4, 1): 1.022, (4, 1, 1): 1.025}),
-    **menu((128, 96), 6, {(1, 1, 2): 1.065, (1, 4, 1): 1.051, (4, 1, 1): 1.015}),
-    **menu((128, 112), 6, {(2, 4, 1): 1.047}),
-    **menu((128, 128), 6, {(2, 1, 1): 1.165, (2, 2, 1): 1.015, (4, 1, 1): 0.98, (4, 2, 1): 0.985}),
-    **menu((128, 144), 4, {(1, 1, 3): 1.085}),
-    **menu((128, 144), 5, {(2, 4, 1): 0.965}),
-    **menu((128, 160), 5, {(1, 2, 1): 1.088, (2, 4, 1): 0.96, (4, 1, 1): 0.995, (4, 2, 1): 0.98}),
-    **menu((128, 176), 5, {(1, 2, 1): 1.05, (1, 4, 1): 1.02, (2, 2, 1): 1.05, (2, 4, 1): 1.01}),
-    **menu((128, 192), 4, {(2, 1, 1): 1.035, (2, 4, 1): 1.035, (4, 1, 1): 0.995}),
-    **menu((128, 208), 4, {(2, 1, 1): 1.055}),
-    **menu((128, 224), 4, {(2, 1, 1): 1.04, (2, 4, 1): 1.085, (4, 2, 1): 1.095}),
-    **menu((128, 256), 4, {(2, 1, 1): 1.065, (2, 2, 1): 1.075}),
-    **menu((192, 64), 5, {(1, 4, 1): 0.935}),
-    **menu((192, 80), 5, {(1, 4, 1): 0.925}),
-    **menu((192, 96), 4, {(1, 4, 1): 1.035, (2, 4, 1): 0.97}),
-    **menu((192, 112), 4, {(1, 2, 1): 1.015}),
-    **menu((192, 128), 4, {(1, 4, 1): 0.965}),
-    **menu((192, 144), 4, {(1, 2, 1): 1.01}),
-    **menu((192, 160), 4, {(1, 2, 1): 1.031, (2, 2, 1): 1.03}),
-    **menu((192, 176), 3, {(1, 1, 1): 1.075}),
-    **menu((192, 192), 3, {(1, 2, 1): 1.125, (2, 1, 1): 1.1}),
-    **menu((64, 16), 9, {(1, 1, 1): 0.965}, turned=True),
-    **menu((64, 32), 8, {(1, 1, 1): 1.01}, turned=True),
-    **menu((64, 32), 10, {(1, 1, 2): 1.045}, turned=True),
-    **menu((64, 48), 10, {(1, 1, 1): 1.055, (1, 1, 3): 1.016}, turned=True),
-    **menu((64, 64), 6, {(1, 1, 1): 1.06}, turned=True),
-    **menu((64, 96), 4, {(2, 1, 3): 0.992}, turned=True),
-    **menu((64, 96), 9, {(1, 1, 2): 1.05, (1, 1, 6): 0.98, (4, 1, 2): 1.03}, turned=True),
-    **menu((64, 128), 8, {(1, 1, 2): 1.039, (2, 1, 1): 1.12, (4, 1, 1): 0.97, (4, 1, 2): 1.01}, turned=True),
-    **menu((64, 160), 6, {(4, 1, 2): 1.05}, turned=True),
-    **menu((64, 160), 7, {(4, 1, 1): 0.985}, turned=True),
-    **menu((64, 192), 5, {(4, 1, 2): 1.028}, turned=True),
-    **menu((64, 192), 6, {(4, 1, 1): 0.965}, turned=True),
-    **menu((64, 224), 5, {(4, 1, 1): 1.03, (4, 1, 2): 1.015}, turned=True),
-    **menu((128, 96), 6, {(4, 1, 1): 1.08}, turned=True),
-    **menu((128, 144), 5, {(1, 2, 1): 1.105, (2, 2, 1): 0.99}, turned=True),
-    **menu((128, 160), 5, {(2, 2, 1): 0.97, (4, 1, 1): 0.985, (4, 2, 1): 0.96}, turned=True),
-    **menu((128, 176), 5, {(2, 1, 1): 1.065, (2, 2, 1): 1.015}, turned=True),
-    **menu((128, 192), 4, {(2, 1, 1): 1.037, (4, 2, 1): 1.04}, turned=True),
-    **menu((128, 208), 4, {(2, 2, 1): 1.02}, turned=True),
-    **menu((128, 224), 4, {(2, 1, 1): 1.035, (4, 2, 1): 1.075}, turned=True),
-    **menu((128, 240), 4, {(2, 1, 1): 1.01}, turned=True),
-    **menu((128, 256), 4, {(2, 1, 1): 1.005}, turned=True),
-    **menu((192, 80), 5, {(1, 2, 1): 0.99}, turned=True),
-    **menu((192, 112), 4, {(1, 2, 1): 0.978, (2, 2, 1): 0.995}, turned=True),
-    **menu((192, 144), 4, {(1, 2, 1): 1.0, (2, 2, 1): 1.0}, turned=True),
-    **menu((192, 160), 4, {(1, 2, 1): 0.985}, turned=True),
+    HopperPlan((TM, TN), slots, below, across, together, turned=turned): factor
+    for TM, TN, slots, below, across, together, turned, factor in _ON_FILE["menu"]
 }
 """The plans to choose from, each with a factor: how much longer it takes than the rest of the rule says. Not all there
 are: each is a kernel that is compiled once."""
-
-
-TIMED = {
-    (1024, 1024, 1024): HopperPlan((64, 128), 8, turned=True),
-    (1500, 1500, 1500): HopperPlan((192, 96), 4, across=2),
-    (4100, 4100, 4100): HopperPlan((128, 208), 4, across=2),
-    (2048, 2048, 256): HopperPlan((128, 128), 6, across=2),
-    (1023, 1025, 1024): HopperPlan((128, 80), 7),
-    (2049, 2047, 512): HopperPlan((192, 192), 3),
-    (64, 64, 65536): HopperPlan((64, 64), 10, together=8, split=8),
-    (256, 5120, 13824): HopperPlan((128, 160), 5, below=2, split=2),
-    (12288, 64, 12288): HopperPlan((64, 96), 10, across=2, turned=True),
-}
+TIMED = {(M, N, K): HopperPlan((TM, TN), *plan) for M, N, K, TM, TN, *plan in _ON_FILE["timed"]}
 """Of the known problems of tools/author those for which the rule takes a plan that is 1 % or more behind another, alone
 and in a row (H100, 2026-11-27), with the fastest: M, N, K of float16, A and B along K."""
 

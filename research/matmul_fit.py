@@ -1,6 +1,6 @@
 """Improve the menu of `matmul` for Hopper GPUs by timed plans: `python -m research.matmul_fit MORE SWEEP...`
 
-Prints the plans of matmul/hopper_plans.py with factors fitted anew, up to MORE others that gain most, and not those
+Prints the plans of matmul/hopper_menu.json with factors fitted anew, up to MORE others that gain most, and not those
 that are never chosen; and what the menu loses before and after. A SWEEP is a file of matmul_sweep.py; a problem that
 stands in several, or in one that is named twice, counts as often. What is chosen and was not timed counts as a little
 slower than what the menu chose before: sweep again with each new menu, until it is right about problems that it has
@@ -160,20 +160,18 @@ def improved(fit: Fit, more: int) -> dict[HopperPlan, float]:
     return {fit.plans[column]: round(float(np.exp(fit.factors[column])), 3) for column in used}
 
 
-def lines(menu: Mapping[HopperPlan, float]) -> list[str]:
-    """As hopper_plans.py has them."""
-    found: dict[tuple, dict[tuple, float]] = {}
-    for one, factor in menu.items():
-        clusters = found.setdefault((one.turned, one.tile, one.slots), {})
-        clusters[one.below, one.across, one.together] = factor
+def rows(menu: Mapping[HopperPlan, float]) -> list[str]:
+    """As matmul/hopper_menu.json has them."""
     return [
-        f"    **menu({tile}, {slots}, {dict(sorted(clusters.items()))}{', turned=True' * turned}),"
-        for (turned, tile, slots), clusters in sorted(found.items())
+        json.dumps([*one.tile, one.slots, one.below, one.across, one.together, one.turned, factor])
+        for one, factor in sorted(
+            menu.items(), key=lambda each: (each[0].turned, each[0].tile, each[0].slots)
+        )
     ]
 
 
 def main(more: int, *files: str) -> None:
-    print("\n".join(lines(improved(gathered(read(files), MENU), more))))
+    print(",\n".join(rows(improved(gathered(read(files), MENU), more))))
 
 
 if __name__ == "__main__":
