@@ -9,15 +9,12 @@ after eight; one or two others issue nothing but one kind of instruction until i
 that the environment variable OUT names, else to tests/golden.
 """
 
-import json
-import os
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
 from course_lib import cp
-from cupy_or_sim import timing
+from research.points import freeze
 from tests.kernels.timed.arithmetic_beside_wgmma import FILE, INSTRUCTIONS, SHARED, kernel
 
 SMS, TURNS = 132, 2000
@@ -41,11 +38,7 @@ def row(others: int, instruction: str) -> dict:
 
 
 def main() -> None:
-    found = [row(others, instruction) for others, instruction in product((1, 2), INSTRUCTIONS)]
-    points = ",\n".join(f"  {json.dumps(each)}" for each in found)
-    about = f' "gpu": {json.dumps(timing.name())},\n "date": {json.dumps(timing.today())},\n'
-    folder = Path(os.environ.get("OUT", FILE.parent))
-    (folder / FILE.name).write_text(f'{{\n{about} "points": [\n{points}\n ]\n}}\n', encoding="utf-8")
+    freeze(FILE, [row(others, instruction) for others, instruction in product((1, 2), INSTRUCTIONS)])
 
 
 if __name__ == "__main__":

@@ -8,16 +8,14 @@ while they run is uncertain by some percent: the mean of three bursts. The file 
 variable OUT names, else to tests/golden.
 """
 
-import json
 import math
-import os
-from pathlib import Path
 
 import numpy as np
 
 from course_lib import cp
 from cupy_or_sim import timing
 from cupy_or_sim.tensor_maps import tensor_map
+from research.points import freeze
 from tests.kernels.timed.attention import (
     DEPTH,
     FILE,
@@ -59,11 +57,7 @@ def share(**changed: int) -> float:
 
 
 def main() -> None:
-    found = [{"variant": variant, "share": share(**named(variant))} for variant in VARIANTS]
-    points = ",\n".join(f"  {json.dumps(each)}" for each in found)
-    about = f' "gpu": {json.dumps(timing.name())},\n "date": {json.dumps(timing.today())},\n'
-    folder = Path(os.environ.get("OUT", FILE.parent))
-    (folder / FILE.name).write_text(f'{{\n{about} "points": [\n{points}\n ]\n}}\n', encoding="utf-8")
+    freeze(FILE, [{"variant": variant, "share": share(**named(variant))} for variant in VARIANTS])
 
 
 if __name__ == "__main__":

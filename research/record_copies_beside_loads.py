@@ -9,15 +9,12 @@ copy the same 2 MB, which L2 has. The file goes to the folder that the environme
 tests/golden.
 """
 
-import json
-import os
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
 from course_lib import cp
-from cupy_or_sim import timing
+from research.points import freeze
 from tests.kernels.timed.copies_beside_loads import FILE, SMS, TURNS, WARPS, kernel
 
 
@@ -38,13 +35,13 @@ def cycles_of_a_turn(size: int, copies: int, loads: int) -> float:
 
 
 def main() -> None:
-    found = [
-        {"size": size, "copies": copies, "loads": loads, "cycles": cycles_of_a_turn(size, copies, loads)}
-        for size, copies, loads in product((16, 4), (0, 1, 2, 4, 8), (32, 48, 64))
-    ]
-    made = {"gpu": timing.name(), "date": timing.today(), "points": found}
-    folder = Path(os.environ.get("OUT", FILE.parent))
-    (folder / FILE.name).write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    freeze(
+        FILE,
+        [
+            {"size": size, "copies": copies, "loads": loads, "cycles": cycles_of_a_turn(size, copies, loads)}
+            for size, copies, loads in product((16, 4), (0, 1, 2, 4, 8), (32, 48, 64))
+        ],
+    )
 
 
 if __name__ == "__main__":

@@ -9,15 +9,12 @@ once with ldmatrix, and reads the clock when the values are there. The file goes
 variable OUT names, else to tests/golden.
 """
 
-import json
-import os
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
 from course_lib import cp
-from cupy_or_sim import timing
+from research.points import freeze
 from tests.kernels.timed.loads_behind_copies import FILE, TURNS, kernel
 
 LAUNCHES = 20
@@ -35,13 +32,13 @@ def cycles_until_loaded(row: int, warps: int, copies: int) -> float:
 
 
 def main() -> None:
-    found = [
-        {"row": row, "warps": warps, "copies": copies, "cycles": cycles_until_loaded(row, warps, copies)}
-        for row, warps, copies in product((512, 128, 64), (1, 4, 8), (1, 2, 4, 8, 16))
-    ]
-    made = {"gpu": timing.name(), "date": timing.today(), "points": found}
-    folder = Path(os.environ.get("OUT", FILE.parent))
-    (folder / FILE.name).write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    freeze(
+        FILE,
+        [
+            {"row": row, "warps": warps, "copies": copies, "cycles": cycles_until_loaded(row, warps, copies)}
+            for row, warps, copies in product((512, 128, 64), (1, 4, 8), (1, 2, 4, 8, 16))
+        ],
+    )
 
 
 if __name__ == "__main__":

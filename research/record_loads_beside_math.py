@@ -8,15 +8,12 @@ loads LOADS times four floats anew for each of them, while it makes the one befo
 the environment variable OUT names, else to tests/golden.
 """
 
-import json
-import os
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
 from course_lib import cp
-from cupy_or_sim import timing
+from research.points import freeze
 from tests.kernels.timed.loads_beside_math import FILE, PRODUCTS, SHARED, SMS, TURNS, kernel
 
 SUMS, THREADS = ((8, 16), (8, 8), (16, 8), (4, 8)), (128, 256, 512)
@@ -47,9 +44,7 @@ def main() -> None:
             row = {"rows": rows, "columns": columns, "threads": threads, "loads": loads, "spread": spread}
             if (reached := share(row)) is not None:
                 found.append({**row, "share": reached})
-    made = {"gpu": timing.name(), "date": timing.today(), "points": found}
-    folder = Path(os.environ.get("OUT", FILE.parent))
-    (folder / FILE.name).write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    freeze(FILE, found)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,16 @@ def show_env() -> None:
         print('         python -m ipykernel install --user --name python3 --env CONDA_PREFIX "$CONDA_PREFIX"')
 
 
+def measures_here(command: str) -> bool:
+    """Whether this machine can do what measures on a GPU; if not, it is said."""
+    if device.backend() == "cupy":
+        return True
+    told = f"{command} measures on a GPU, and this machine has none that the course can use:"
+    print(told, file=sys.stderr)
+    show_env()
+    return False
+
+
 def _version() -> str:
     try:
         return metadata.version("hiding-latency")

@@ -18,10 +18,10 @@ from pathlib import Path
 import nbclient
 import nbformat
 
-from course_lib import show_env
 from course_lib.lessons import sources
+from course_lib.lessons.environment import measures_here
 from course_lib.measure import records
-from cupy_or_sim import device, timing
+from cupy_or_sim import timing
 from hiding_latency.kernels import OwnKernel
 from ptxsim.gpus import file_name
 from tools.author import sizes
@@ -41,12 +41,7 @@ AFTERWARDS = (
 
 def main() -> int:
     """0 when the record was replaced, 1 when a notebook failed, 2 without a GPU."""
-    if device.backend() != "cupy":
-        print(
-            "make record measures on a GPU, and this machine has none that the course can use:",
-            file=sys.stderr,
-        )
-        show_env()
+    if not measures_here("make record"):
         return 2
     fresh, target = ROOT / "build" / "record.json", records.FOLDER / file_name(timing.name())
     fresh.parent.mkdir(exist_ok=True)

@@ -7,8 +7,8 @@ measured there of another program (CUTLASS 2) is kept, with its own provenance.
 import sys
 import time
 
-from course_lib import show_env
-from cupy_or_sim import device, keys, timing
+from course_lib.lessons.environment import measures_here
+from cupy_or_sim import keys, timing
 from matmul import matmul_source, plans, sweep_file, tuner
 from matmul.matmul import LESSON
 from ptxsim.gpus import file_name
@@ -34,11 +34,7 @@ METHOD = (
 
 def main(shapes: tuple[plans.Shape, ...] = SHAPES, power: tuple[plans.Shape, ...] = POWER) -> int:
     """0 when the file was written, 2 without a GPU."""
-    if device.backend() != "cupy":
-        print(
-            "make tune measures on a GPU, and this machine has none that the course can use:", file=sys.stderr
-        )
-        show_env()
+    if not measures_here("make tune"):
         return 2
     start, name = time.monotonic(), timing.name()
     found = tuner.sweep(shapes)
