@@ -99,33 +99,29 @@ class Late:
             del held[0]
 
 
-class Overwritten(Seen):
+class Before(Seen):
     """What a launch touches of a buffer, if `all_touches`; and what was there before it wrote, page by page."""
 
     def __init__(self, memory: Bytes, all_touches: bool) -> None:
         super().__init__(len(memory.data))
         self._data, self._all = memory.data, all_touches
         self._before: dict[int, np.ndarray] = {}
-        self._marks: Bytes | None = None
+        self.touched = False
 
     def note(self, kind: str, unit: np.ndarray, size: int) -> None:
+        self.touched = True
         if self._all:
             super().note(kind, unit, size)
-        if kind == "reads" or not len(unit):
-            return
+        if kind != "reads" and len(unit):
+            self._note_writing(unit, size)
+
+    def _note_writing(self, unit: np.ndarray, size: int) -> None:
         first = int(unit.min()) * size // PAGE
         last = int(unit.max()) * size // PAGE
         pages = [first] if first == last else np.unique(unit * size // PAGE).tolist()
         for page in pages:
             if page not in self._before:
                 self._before[page] = self._data[page * PAGE : (page + 1) * PAGE].copy()
-        if self._marks is None:
-            self._marks = Bytes(np.zeros(self.size, np.uint8))
-        note_written(self._marks, unit, size)
-
-    def written(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
-        """Of each run of pages: its bytes, those before, and which were written."""
-        return [self._part(run) for run in _runs(sorted(self._before))]
 
     def is_same(self) -> bool:
         """Whether all bytes are as they were."""
@@ -133,6 +129,24 @@ class Overwritten(Seen):
             np.array_equal(self._data[page * PAGE :][: len(before)], before)
             for page, before in self._before.items()
         )
+
+
+class Overwritten(Before):
+    """It tells which bytes the launch wrote, too."""
+
+    def __init__(self, memory: Bytes, all_touches: bool) -> None:
+        super().__init__(memory, all_touches)
+        self._marks: Bytes | None = None
+
+    def _note_writing(self, unit: np.ndarray, size: int) -> None:
+        super()._note_writing(unit, size)
+        if self._marks is None:
+            self._marks = Bytes(np.zeros(self.size, np.uint8))
+        note_written(self._marks, unit, size)
+
+    def written(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+        """Of each run of pages: its bytes, those before, and which were written."""
+        return [self._part(run) for run in _runs(sorted(self._before))]
 
     def _part(self, pages: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         assert self._marks is not None

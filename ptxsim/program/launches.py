@@ -196,7 +196,7 @@ class Launches:
         bound, known = self._bound(kernel, function, np.frombuffer(begun.data, np.uint8).copy())
         buffers = [*known.items(), *self._variables(kernel)]
         if begun.key:
-            watch(buffers)
+            watch(buffers, self.context.orders.needed)
         if self._heap:
             self._heap[0].buffer = known[self._heap[1]]
         report = self._run(kernel, begun, bound, asked)
@@ -208,7 +208,7 @@ class Launches:
                 self.context.late.wrote(work, buffer.seen)
         self.context.lost = next((errors.of_fatal(h.kind) for h in report.hazards if h.kind in FATAL), 0)
         told = report.output or asked or kernel.code.allocates or function.speaks_to_host or self.context.lost
-        touched = touched_only(buffers, self.context.orders.needed) if begun.key and not told else None
+        touched = touched_only(buffers) if begun.key and not told else None
         if begun.key and touched is not None:
             self.unchanged.note(begun.key, touched)
         else:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from ..ground.memory import Buffer, Seen
 from .arena import Allocation
-from .late import Overwritten
+from .late import Before
 
 Key = tuple
 """A kernel, how it is launched, and all bytes of its parameters."""
@@ -51,23 +51,25 @@ class Unchanged:
             del self._found[key]
 
 
-def watch(buffers: Iterable[tuple[Allocation, Buffer]]) -> None:
-    """Of these a launch that begins now is to tell what it touches, and what was there before."""
-    for _, buffer in buffers:
-        buffer.seen = Overwritten(buffer.memory, all_touches=True)
+def watch(buffers: Iterable[tuple[Allocation, Buffer]], with_parts: bool) -> None:
+    """Of these a launch that begins now is to tell what was there before it wrote, and `with_parts` which parts it
+    touches."""
+    for allocation, buffer in buffers:
+        if not allocation.shared:
+            buffer.seen = Before(buffer.memory, with_parts)
 
 
-def touched_only(buffers: Iterable[tuple[Allocation, Buffer]], with_parts: bool) -> Touched | None:
-    """What a launch that was watched has touched, and `with_parts` which parts of it; None where it changed a byte, or
-    touched memory that the host may write unseen."""
+def touched_only(buffers: Iterable[tuple[Allocation, Buffer]]) -> Touched | None:
+    """What a launch that was watched has touched; None where it changed a byte, or touched memory that the host may
+    write unseen."""
     touched: Touched = []
     for allocation, buffer in buffers:
         seen = buffer.seen
-        if not isinstance(seen, Overwritten) or not seen.parts:
+        if not isinstance(seen, Before) or not seen.touched:
             continue
         if allocation.shared or not seen.is_same():
             return None
         kept = Seen(seen.size)
-        kept.parts = seen.parts if with_parts else {}
+        kept.parts = seen.parts
         touched.append((allocation, kept))
     return touched
