@@ -158,8 +158,8 @@ def measured(record: dict) -> list[Row]:
 def full_table(record: dict, shown: list[Row]) -> str:
     """All of them in Markdown, and what was measured, on what and when."""
     lines = [
-        "| lesson | kernel | TFLOP/s | cuBLAS in the same run | share | registers | sustained TFLOP/s |",
-        "|---|---|--:|--:|--:|--:|--:|",
+        "| lesson | kernel | TFLOP/s | cuBLAS in the same run | share | sustained TFLOP/s |",
+        "|---|---|--:|--:|--:|--:|",
         *map(_line, shown),
     ]
     origin = record["provenance"]
@@ -223,11 +223,8 @@ def _own_launch(notebook: str, name: str, entry: dict) -> bool:
 
 def _line(row: Row) -> str:
     kernel = f"`{row.kernel}`" if row.lesson else row.kernel
-    registers = row.entry.get("registers", "")
     beside = f"{row.entry['peer_tflops']:.1f}" if row.lesson else ""
-    return (
-        f"| {row.lesson} | {kernel} | {row.tflops} | {beside} | {row.share} | {registers} | {row.sustained} |"
-    )
+    return f"| {row.lesson} | {kernel} | {row.tflops} | {beside} | {row.share} | {row.sustained} |"
 
 
 if __name__ == "__main__":

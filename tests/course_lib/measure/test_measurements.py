@@ -269,8 +269,8 @@ def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):
     assert lines[0] == "before" and lines[-1] == "after" and "old" not in lines
     table = [line for line in lines if line.startswith("|")][2:]
     assert table == [
-        "| 01 | `fast` | 20.0 | 50.0 | 40% | 40 | 18 |",
-        "|  | cuBLAS, float32 | 50.0 |  | 100% |  |  |",
+        "| 01 | `fast` | 20.0 | 50.0 | 40% | 18 |",
+        "|  | cuBLAS, float32 | 50.0 |  | 100% |  |",
     ]
     assert any("Some GPU, SM clock 1980 MHz at most, driver 580" in line for line in lines)
     svg = (tmp_path / "assets" / next(iter(figures.PICTURES.values()))).read_text()
