@@ -5,7 +5,7 @@ import pytest
 
 import ptxsim
 from tests.bugs.beside_sanitizer.pairs import PAIRS
-from tests.bugs.beside_sanitizer.table import RECORD, table
+from tests.bugs.beside_sanitizer.table import RECORD, by_tools, table
 from tests.rules import ROOT
 from tests.sample import one_in
 
@@ -52,4 +52,6 @@ def test_the_table_of_the_page():
     """`python -m tests.bugs.beside_sanitizer.table` prints it."""
     page = (ROOT / "ptxsim/docs/judges.md").read_text(encoding="utf-8")
     assert table() in page
+    (mended,) = (pair.where.partition(",")[0] for pair in PAIRS if by_tools(pair, "fixed") != "-")
+    assert f"Of the mended kernels racecheck reports {mended}, `ptxsim` none." in " ".join(page.split())
     assert f"{RECORD['made']['gpu'].removeprefix('NVIDIA ')}, {RECORD['made']['date']}" in page
