@@ -12,7 +12,7 @@
 | sizes.py | its timelines of all kernels at three sizes |
 | figures.py | the README's pictures; its table, and that of docs/measurements.md |
 | house.py | the picture of the packages, in docs/house.md |
-| kinds.py | the simulator's kinds of findings and their causes, in its README |
+| kinds.py | the simulator's kinds of findings, in its README, and their causes |
 | marked.py | where a page takes a table that is made |
 | timelines.py | docs/timelines.csv, and its sums in docs/timelines.md |
 | clock.py | how near the clock is: the table of ptxsim/docs/clock.md, and the rows beside it |

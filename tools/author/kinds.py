@@ -1,26 +1,32 @@
-"""The simulator's README gets the kinds of findings and their causes: `python -m tools.author.kinds`."""
+"""The kinds of findings into the simulator's README, their causes into a csv: `python -m tools.author.kinds`."""
 
-from collections.abc import Iterable, Sequence
+import csv
+import io
 from pathlib import Path
 
-from ptxsim import CAUSES, KINDS, Cause, Kind
+from ptxsim import CAUSES, KINDS
 from tools.author import marked
 
-PAGE = Path(__file__).resolve().parents[2] / "ptxsim" / "README.md"
-TABLES: dict[str, Sequence[Kind | Cause]] = {"kinds": KINDS, "causes": CAUSES}
-"""What stands between which marks."""
+FOLDER = Path(__file__).resolve().parents[2] / "ptxsim"
+PAGE, FILE = FOLDER / "README.md", FOLDER / "docs" / "causes.csv"
 
 
-def table(words: Iterable[Kind | Cause], heading: str) -> str:
-    """Each word with what it means, in Markdown."""
-    return "\n".join(
-        [f"|{heading}|means|", "|---|---|", *(f"|`{each.name}`|{each.means}|" for each in words)]
-    )
+def kinds() -> str:
+    """Each kind with what it means, in Markdown."""
+    return "\n".join(["|kind|means|", "|---|---|", *(f"|`{each.name}`|{each.means}|" for each in KINDS)])
+
+
+def causes() -> str:
+    """Each cause with what it means."""
+    lines = io.StringIO()
+    rows = csv.writer(lines, lineterminator="\n")
+    rows.writerows([("cause", "means"), *((each.name, each.means) for each in CAUSES)])
+    return lines.getvalue()
 
 
 def main() -> None:
-    for name, words in TABLES.items():
-        marked.write(PAGE, name, table(words, name.removesuffix("s")))
+    marked.write(PAGE, "kinds", kinds())
+    FILE.write_text(causes(), encoding="utf-8")
 
 
 if __name__ == "__main__":
