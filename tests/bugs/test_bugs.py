@@ -5,11 +5,11 @@ import shutil
 import pytest
 
 from ptxsim.program import compile as compiler
-from tests.bugs import blocks, cupy_traps, first_contact, hopper, memory, shared, warps
+from tests.bugs import blackwell, blocks, cupy_traps, first_contact, hopper, memory, shared, warps
 from tests.bugs.judge import judged
 from tests.sample import one_in
 
-THEMES = (shared, warps, blocks, memory, hopper, cupy_traps, first_contact)
+THEMES = (shared, warps, blocks, memory, hopper, blackwell, cupy_traps, first_contact)
 DEVIATES = {
     # lenient, and races.md says why
     "hopper: arrival at the peer's mbarrier with scope .cta: what it releases is not for the peer (its page calls this lenient)",
