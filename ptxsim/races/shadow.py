@@ -438,6 +438,17 @@ class Shadow:
         )
         self.reads.note(touch, self._low(machine.orders))
 
+    def on_late_read(self, machine: Watched, reach: Reach, time: int) -> None:
+        """Copies that these lanes started have read here: as of now for what was written before, and as of that time
+        for who writes later."""
+        inside, unit, count = self._inside(reach.unit, reach.size)
+        lanes, unit = reach.lanes[inside], unit[inside]
+        if not len(lanes):
+            return
+        if self._any_narrow or self._recent(machine.orders, lanes, unit, count):
+            self._check(machine, Act(True, False), _spread(lanes, unit, count, reach.pc), count, None)
+        self.reads.note(Touch(lanes, machine.orders.first_lane, unit, count, time), self._low(machine.orders))
+
     def on_changed(self, machine: Watched, reach: Reach, since: int, kind: str = "read-after-write") -> None:
         """These lanes' copies read here at some time since then: nobody may have written here meanwhile, not even
         behind a barrier that the lanes have passed too."""

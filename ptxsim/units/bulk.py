@@ -128,7 +128,8 @@ class BulkCopies:
         if load.buffer is machine.shared:
             machine.shadow.on_changed(machine, load.source, load.issued + 1)
         elif load.buffer is not None and len(load.units) and (shadow := machine.shadow_of(load.buffer)):
-            shadow.on_access(machine, Act(True, False), load.source)
+            # who has heard that it came knows of all that its thread did until it was started
+            shadow.on_late_read(machine, load.source, load.issued)
             shadow.on_changed(machine, load.source, load.issued)
 
     def read_map(self, lane: int, pc: int, buffer: Buffer, first: int) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from ..ground.memory import Miss
 from ..observe import events
 from ..races.findings import Landing
-from ..races.shadow import Act, Reach
+from ..races.shadow import Reach
 from .access import Memories, differs
 
 NEVER = np.iinfo(np.int32).max
@@ -124,7 +124,7 @@ class CopyQueue:
     def finish(self) -> None:
         """The kernel ends; the copies that nobody waited for have read their sources."""
         for copy in self.queue:
-            self._check_source(copy)
+            self._check_source(copy, self.machine.orders.trail.step(copy.pc))
 
     def _land(self, copy: _Copy, wait_pc: int) -> None:
         time = self.machine.orders.trail.step(copy.pc)
@@ -138,22 +138,23 @@ class CopyQueue:
         machine.work(len(copy.lanes) / LAND)
         machine.shared.memory.units(copy.size)[copy.unit] = copy.data
         machine.shadow.on_land(machine, copy.target, copy.issued - 1, time)
-        self._check_source(copy)
+        self._check_source(copy, time)
 
     def _still_on_their_way(self, copy: _Copy) -> None:
         """Other lanes' copies to the same place have landed, these have not."""
         if len(copy.lanes):
             self.machine.shadow.on_flight(self.machine, copy.target, copy.issued - 1)
 
-    def _check_source(self, copy: _Copy) -> None:
-        """The copy may have read its source at any time up to now: nobody may have written there meanwhile."""
+    def _check_source(self, copy: _Copy, time: int) -> None:
+        """The copy may have read its source at any time up to now: nobody may have written there meanwhile. Who knows
+        what its lanes did up to that time knows that it has read."""
         if not self.machine.launch.shadows:
             return
-        self._check_read(copy.take(copy.read == copy.size), 0, copy.size)
+        self._check_read(copy.take(copy.read == copy.size), 0, copy.size, time)
         for byte in range(int(copy.read[copy.read < copy.size].max(initial=0))):
-            self._check_read(copy.take((copy.read < copy.size) & (copy.read > byte)), byte, 1)
+            self._check_read(copy.take((copy.read < copy.size) & (copy.read > byte)), byte, 1, time)
 
-    def _check_read(self, copy: _Copy, first: int, size: int) -> None:
+    def _check_read(self, copy: _Copy, first: int, size: int, time: int) -> None:
         """`size` bytes of its source, from byte `first` on."""
         if not len(copy.lanes):
             return
@@ -161,14 +162,14 @@ class CopyQueue:
         try:
             found = machine.memory.locate(addresses, size, copy.pc)
         except Miss as miss:  # it was reported when the copy was issued
-            self._check_read(copy.take(~miss.bad), first, size)
+            self._check_read(copy.take(~miss.bad), first, size, time)
             return
         if found is None:  # they come from several arrays
             for at in machine.memory.parts(addresses, copy.pc):
-                self._check_read(copy.take(at), first, size)
+                self._check_read(copy.take(at), first, size, time)
         elif shadow := machine.shadow_of(found[0]):
             reach = Reach(copy.lanes, found[1], size, copy.pc)
-            shadow.on_access(machine, Act(True, False), reach)
+            shadow.on_late_read(machine, reach, time)
             shadow.on_changed(machine, reach, copy.issued)
 
 

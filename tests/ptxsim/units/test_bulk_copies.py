@@ -471,3 +471,44 @@ def test_a_copy_by_a_thread_that_need_not_know_of_its_mbarrier():
         MADE + f"if (t == 0) init(&made, 1);\nif (t == 32) {{ {SEND} }}\n__syncthreads();\n" + HEAR
     )
     assert [hazard.cause for hazard in report.hazards][:1] == ["unknown-mbarrier"], str(report)
+
+
+IN_PLACE = (
+    COPIES
+    + r"""
+extern "C" __global__ void k(float* x)
+{
+    __shared__ alignas(128) float tile[64];
+    __shared__ u64 bar;
+    int t = threadIdx.x;
+    if (t == 0) init(&bar, 1);
+    __syncthreads();
+    if (t == 0) {
+        expect(&bar, 256);
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];"
+            :: "r"(at(tile)), "l"(x), "r"(at(&bar)) : "memory");
+    }
+    BEFORE
+    x[t] = 2;
+    BEHIND
+}
+"""
+)
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+@pytest.mark.parametrize(
+    ("before", "right"),
+    [
+        ("wait(&bar, 0);", True),
+        ("if (t < 32) wait(&bar, 0); __syncthreads();", True),
+        ("__syncthreads();", False),
+        ("if (t < 32) wait(&bar, 0);", False),
+    ],
+)
+def test_who_knows_that_a_copy_has_come_may_write_where_it_came_from(before, right, seed):
+    source = IN_PLACE.replace("BEFORE", before).replace("BEHIND", "wait(&bar, 0);")
+    x = np.arange(64, dtype=np.float32)
+    report = ptxsim.launch(ptxsim.compile(source, "k", HOPPER), 1, 64, (x,), seed=seed)
+    assert report.ok == right, str(report)
+    assert right or {hazard.kind for hazard in report.hazards} <= {"read-after-write", "write-after-read"}

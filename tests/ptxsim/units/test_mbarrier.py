@@ -131,6 +131,13 @@ RIGHT = {
         "if (t < 32) arrive(&bar[0]); wait(&bar[0], 0); out[t] = t;",
         lambda t: t,
     ),
+    "who-waits-writes-where-copies-came-from": (
+        ready(32) + "out[t] = t; __syncthreads();\n"
+        "if (t < 32) { COPY(&tile[t], out + t);\n"
+        'asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" :: "r"(at(&bar[0])) : "memory");\n'
+        "} else { wait(&bar[0], 0); out[t - 32] = 100 + tile[63 - t]; }",
+        lambda t: np.where(t < 32, 131 - t, t),
+    ),
     "bytes-that-are-not-expected": (
         ready(64) + "expect(&bar[0], 0); wait(&bar[0], 0); out[t] = t;",
         lambda t: t,
