@@ -9,7 +9,7 @@ from ..gpus import WARP
 from ..ground.memory import Fault, Miss
 from ..ground.tensor_cells import CELLS, COLUMNS, LANES
 from ..ptx.opcode import UnsupportedInstruction
-from ..ptx.program import Address, Instruction
+from ..ptx.program import Address, Instruction, Vector
 from ..units.async_reads import CHUNK
 from ..units.tensor_memory import Blackwell
 from .descriptors import matrix
@@ -59,14 +59,15 @@ class Issue:
 
 @on_machine("tcgen05.mma")
 def mma(decoder: Operands, ins: Instruction) -> Callable:
-    """tcgen05.mma.cta_group::n.kind::f16 [d], a or [a], b, instruction descriptor, p: D = A B + D, or A B where p is
-    false. A comes from shared memory by a descriptor, or from tensor memory. In a pair each block has half of the rows
-    of A and D, and of B half of N."""
+    """tcgen05.mma.cta_group::n.kind::f16 [d], a or [a], b, what{, lanes to leave out}, p: D = A B + D, or A B where p
+    is false; `what`: the instruction descriptor. A comes from shared memory by a descriptor, or from tensor memory. In
+    a pair each block has half of the rows of A and D, and of B half of N."""
     opcode = ins.opcode
     opcode.only("mma", "cta_group::1", "cta_group::2", "kind::f16")
-    if not opcode.has("kind::f16") or len(ins.operands) != 5:
-        raise UnsupportedInstruction("of tcgen05.mma only .kind::f16 is simulated, with five operands")
-    d, a, b, what, p = ins.operands
+    d, a, b, what, *left_out, p = ins.operands
+    if not opcode.has("kind::f16") or not all(isinstance(each, Vector) for each in left_out):
+        raise UnsupportedInstruction("of tcgen05.mma only .kind::f16 is simulated, without a scale of D")
+    masks = [decoder.source(each, "b32") for vector in left_out for each in vector.items]
     to, adds = address_reader(decoder, d, wide=False), decoder.source(p, "pred")
     in_tensor_memory, in_pairs = isinstance(a, Address), opcode.has("cta_group::2")
     first = address_reader(decoder, a, wide=False) if isinstance(a, Address) else decoder.source(a, "b64")
@@ -74,6 +75,10 @@ def mma(decoder: Operands, ins: Instruction) -> Callable:
     pc = decoder.pc
 
     def step(machine: Blackwell) -> None:
+        if any(mask(machine).any() for mask in masks):
+            raise Fault(
+                "unsupported-instruction", "a tcgen05.mma that leaves out lanes of D is not simulated", 0
+            )
         lanes = machine.active()
         numbers = (machine.spread(read(machine)).tolist() for read in (to, first, second, descriptor, adds))
         for at, (lane, place, of_a, of_b, bits, add) in enumerate(zip(lanes.tolist(), *numbers, strict=True)):

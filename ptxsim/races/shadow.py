@@ -168,8 +168,9 @@ class Shadow:
         self.granule, self.buffer, self.shared = granule, buffer, (shared := buffer is None)
         self.private = shared and block > 0  # to the threads of one block
         of_block = max(block // granule if self.private else self.granules, 1)
-        # Shared memory holds nothing at first; what a buffer holds was written before the launch.
-        fresh = np.full(self.granules, NEVER, np.int32) if shared else np.zeros(self.granules, np.int32)
+        # Shared and tensor memory hold nothing at first; what a buffer holds was written before the launch.
+        empty = shared or isinstance(buffer, TensorCells)
+        fresh = np.full(self.granules, NEVER, np.int32) if empty else np.zeros(self.granules, np.int32)
         self.write_time = fresh
         self.writer = np.zeros(self.granules, np.int32)  # lane of the grid
         self.reads = Touches(self.granules, of_block, budget)
@@ -262,6 +263,21 @@ class Shadow:
             self._report_found(machine, NOT_COHERENT, spread, found)
         touch = Touch(lanes, machine.orders.first_lane, unit, count, machine.orders.trail.step(pc))
         self.read_only.note(touch)
+
+    def writers(self, unit: np.ndarray, size: int) -> np.ndarray:
+        """The lanes of the grid that wrote last at the first byte of these units of shared memory."""
+        return self.writer[unit * (size // self.granule)]
+
+    def flights(self, unit: np.ndarray, lane: int) -> np.ndarray:
+        """Of these granules when what this lane of the grid started, and is on its way to them, did start; 0: nothing
+        is."""
+        times = self.write_time[unit]
+        mine = (times >= IN_FLIGHT) & (times != NEVER) & (self.writer[unit] == lane)
+        return np.where(mine, times - IN_FLIGHT, 0)
+
+    def empty(self, unit: np.ndarray) -> None:
+        """From now on nobody has written these granules."""
+        self.write_time[unit] = NEVER
 
     def unwritten(self, unit: np.ndarray, size: int) -> np.ndarray:
         """Which bytes of these units nobody has written: (units, size)."""

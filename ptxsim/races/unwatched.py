@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .shadow import Race, Shadow
+from .shadow import NOBODY, Race, Shadow
 
 
 def _ignore(*_: Any, **__: Any) -> None: ...
@@ -19,7 +19,16 @@ class Unwatched(Shadow):
     leave_to_system = _ignore
     on_access = on_read_only = on_clash = on_chance = _ignore
     on_issue = on_flight = on_land = on_update = on_changed = on_late_arrival = _ignore
-    on_async_read = on_async_touch = on_read_over = _ignore
+    on_async_read = on_async_touch = on_begin_of_read = on_read_over = on_late_read = empty = _ignore
+
+    def on_start(self, *_: Any) -> int:
+        return 0
+
+    def writers(self, unit: np.ndarray, size: int) -> np.ndarray:
+        return np.full(len(unit), NOBODY)
+
+    def flights(self, unit: np.ndarray, lane: int) -> np.ndarray:
+        return np.zeros(len(unit), int)
 
     def unwritten(self, unit: np.ndarray, size: int) -> np.ndarray:
         return np.zeros((len(unit), size), bool)

@@ -71,10 +71,12 @@ class AsyncMath:
 
     def _ask_the_others(self, flight: Flight) -> None:
         """Each warp of a warpgroup begins by itself: one that knows less than the first one reads too early, alone."""
-        machine = self.machine
-        for lane in machine.orders.behind(
-            flight.reader + WARP * np.arange(1, len(flight.warps)), flight.reader
-        ):
+        machine, others = self.machine, flight.reader + WARP * np.arange(1, len(flight.warps))
+        first = machine.orders.first_lane + flight.reader
+        writers = machine.shadow.writers(flight.chunks, CHUNK)
+        # of what one of its own threads has copied, that one may know more than the others
+        own = ((writers >= first) & (writers < first + WARP * len(flight.warps))).any()
+        for lane in others if own else machine.orders.behind(others, flight.reader):
             reads = Reach(np.full(len(flight.chunks), lane), flight.chunks, CHUNK, flight.pc)
             machine.shadow.on_begin_of_read(machine, reads)
 

@@ -18,7 +18,8 @@ import numpy as np
 from ..gpus import WARP
 from ..ground.memory import Fault
 from ..ground.tensor_cells import CELLS, COLUMNS, LANES, TensorCells
-from ..races.shadow import IN_FLIGHT, NEVER, Act, Reach, Reading, Shadow
+from ..races.shadow import Act, Reach, Reading, Shadow
+from ..races.unwatched import Unwatched
 from .async_reads import CHUNK
 from .barriers import Rendezvous, Waiting
 from .mbarriers import Hopper
@@ -105,14 +106,16 @@ class Blackwell(Hopper, Protocol):
     """What has tensor memory."""
 
     tensor: "TensorMemory"
+    judged: bool
+    """Whether anybody looks for races."""
 
 
 class TensorMemory(Rendezvous[Asking]):
     """Of all resident blocks. Cells are numbered block after block, lane after lane, column after column."""
 
-    machine: Hopper
+    machine: Blackwell
 
-    def __init__(self, machine: Hopper) -> None:
+    def __init__(self, machine: Blackwell) -> None:
         super().__init__(machine)
         self.columns = [Columns() for _ in range(len(machine.blocks))]
         self.products: list[Product] = []
@@ -134,9 +137,8 @@ class TensorMemory(Rendezvous[Asking]):
     @property
     def shadow(self) -> Shadow:
         if self._shadow is None:
-            memory = TensorCells()
-            self._shadow = Shadow(4 * len(self.columns) * CELLS, 4, self.machine.launch.budget, memory)
-            self._shadow.write_time[:] = NEVER
+            watch = Shadow if self.machine.judged else Unwatched
+            self._shadow = watch(4 * len(self.columns) * CELLS, 4, self.machine.launch.budget, TensorCells())
         return self._shadow
 
     # ---- columns
@@ -195,7 +197,7 @@ class TensorMemory(Rendezvous[Asking]):
         self._must_not_be_read(pc, lanes[:1], cells)
         reach = Reach(np.full(len(cells), lanes[0]), cells, 4, pc)
         self.shadow.on_access(self.machine, Act(False, True), reach)
-        self.shadow.write_time[cells] = NEVER
+        self.shadow.empty(cells)
         del held[first]
         self._hand_out()
 
@@ -281,13 +283,8 @@ class TensorMemory(Rendezvous[Asking]):
 
     def _in_order(self, lane: int, cells: np.ndarray) -> np.ndarray:
         """Which of these cells a product of this lane is at: the next one waits for it by itself."""
-        times, writers = self.shadow.write_time[cells], self.shadow.writer[cells]
-        mine = (times >= IN_FLIGHT) & (times != NEVER) & (writers == lane + self.machine.orders.first_lane)
-        if mine.any():
-            started = np.unique(times[mine])
-            of_products = np.isin(started - IN_FLIGHT, [each.issued for each in self.products])
-            mine &= np.isin(times, started[of_products])
-        return mine
+        started = self.shadow.flights(cells, lane + self.machine.orders.first_lane)
+        return np.isin(started, [each.issued for each in self.products if each.lane == lane])
 
     def under_way(self, lane: int) -> list[Product]:
         """The products of this lane that nobody knows to be over."""
@@ -319,7 +316,7 @@ class TensorMemory(Rendezvous[Asking]):
     def load(self, pc: int, lanes: np.ndarray, cells: np.ndarray, registers: list[int]) -> None:
         """A warp's lanes read these cells (lane, register) into these registers."""
         each, cells = np.repeat(lanes, cells.shape[1]), cells.ravel()
-        written = self.shadow.write_time[cells] != NEVER
+        written = ~self.shadow.unwritten(cells, 4)[:, 0]
         # A load takes all 32 lanes of the warp, and those of half a matrix hold something in 16 of them.
         some = written if written.any() else ~written
         self.shadow.on_begin_of_read(self.machine, Reach(each[some], cells[some], 4, pc))

@@ -234,5 +234,10 @@ WRONG_ANSWERS = {
             "with fewer blocks it is right",
         ),
         ("the fence behind the math", [(FENCE, ""), (COMMIT, FENCE + COMMIT)], "before the first wgmma"),
+        (
+            "one warp waits",
+            [("        mbarrier_wait(&s.full", "        if (threadIdx.x < 32) mbarrier_wait(&s.full")],
+            "all 128 threads waited",
+        ),
     ],
 }

@@ -312,7 +312,7 @@ def good() -> dict:
 def test_a_page_names_every_kind_of_hazard_and_those_that_end_a_launch():
     page = "deeper/00_hazards"
     (table,) = (text for text in map(text_of, cells_of(page)) if "| kind |" in text)
-    named = set(re.findall(r"`([a-z-]+)`(\*?)", table))
+    named = set(re.findall(r"`([a-z0-9-]+)`(\*?)", table))
     wanted = {(kind.name, "*" * kind.fatal) for kind in KINDS}
     assert not wanted ^ named, (
         f"the table of kinds in notebooks/{page}.ipynb, where a star says that the launch ends, "

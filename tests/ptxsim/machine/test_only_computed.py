@@ -7,7 +7,10 @@ import ptxsim
 from ptxsim.front.arguments import bind
 from ptxsim.front.launch import launch_bound
 from ptxsim.machine.launched import Flags
+from tests.kernels import blackwell, hopper_wrong
 from tests.ptxsim.small_kernels import source_of
+from tests.ptxsim.units import test_tensor_memory as tensor_memory
+from tests.ptxsim.units import test_warpgroups as warpgroups
 
 NEIGHBOUR = "__shared__ int s[64]; s[t] = in[t]; BARRIER out[t] = s[(t + 1) % 64];"
 UNTOLD = {
@@ -51,3 +54,26 @@ def test_a_right_kernel_gives_the_same():
     kinds, numbers = ran(body, judged=False, grid=1)
     assert not kinds
     assert (numbers[:64] == (np.arange(64) + 1) % 64).all()
+
+
+def test_tensor_cores_compute_for_nobody():
+    """With a wgmma of which one warp knows less, and a product in tensor memory."""
+    wgmma = f"{warpgroups.HANDED_OVER}if (t < 32) {{\n{warpgroups.WAIT_FOR}}}\n__syncwarp();\n"
+    wgmma += f"{warpgroups.SUMS}{warpgroups.STORE}}}\n"
+    product = "".join(getattr(tensor_memory, part) for part in ("COLUMNS", "TILES", "PRODUCT"))
+    product += f"__syncthreads();{tensor_memory.RESULT}{tensor_memory.END}"
+    wgmma = f'{hopper_wrong.MACROS}\nextern "C" __global__ void k(float* out)\n{{{wgmma}}}\n'
+    product = (
+        f'{blackwell.MACROS}\nextern "C" __global__ void k(float* out, const __half* in)\n{{{product}}}\n'
+    )
+    numbers = np.zeros(128 * 64, np.float32), np.ones(192 * 16, np.float16)
+    for source, options, threads, arguments in (
+        (wgmma, hopper_wrong.OPTIONS, 160, numbers[:1]),
+        (product, blackwell.OPTIONS, 128, numbers),
+    ):
+        kernel = ptxsim.compile(source, "k", options)
+        bound = bind(kernel, arguments)
+        shape = (1, 1, 1), (threads, 1, 1)
+        assert not launch_bound(kernel, *shape, bound, flags=Flags(judged=True)).ok
+        assert launch_bound(kernel, *shape, bind(kernel, arguments), flags=Flags(judged=False)).ok
+        assert (arguments[0][:128] == 16).all()

@@ -158,3 +158,37 @@ def test_a_meeting_of_the_warpgroup_hands_on_what_one_warp_waited_for(seed):
     body = f"{HANDED_OVER}if (t < 32) {{\n{WAIT_FOR}}}\n{meet}\n{SUMS}{STORE}}}\n"
     _, report, out = run(body, 160, seed)
     assert report.ok and (out[:128] == 16).all(), report
+
+
+BROUGHT = """__shared__ alignas(128) unsigned short A[64 * 16], B[8 * 16];
+__shared__ u64 bar;
+unsigned t = threadIdx.x;
+float d[4];
+u64 a = AT(A) / 16 | (u64)(1024 / 16) << 16 | (u64)(128 / 16) << 32;
+u64 b = AT(B) / 16 | (u64)(128 / 16) << 16 | (u64)(128 / 16) << 32;
+if (t == 0) {
+INIT(&bar, 1);
+asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+for (unsigned i = t; i < 8 * 16; i += 128) B[i] = 0x3C00;
+for (unsigned i = t + 256; i < 64 * 16; i += 128) A[i] = 0x3C00;
+FENCE_ASYNC;
+__syncthreads();
+if (t == 0) {
+asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 512;" :: "r"(AT(&bar)) : "memory");
+asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 512, [%2];"
+    :: "r"(AT(A)), "l"(out), "r"(AT(&bar)) : "memory");
+}
+__syncwarp();
+"""
+"""A thread of the warpgroup itself starts a copy into A."""
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+@pytest.mark.parametrize("who", ["t < 128", "t < 32", "t < 96"])
+def test_each_warp_waits_for_what_a_thread_of_its_own_warpgroup_copies(who, seed):
+    body = f"{BROUGHT}if ({who}) {{\n{WAIT_FOR}}}\n__syncwarp();\n{SUMS}{STORE}"
+    source, report, _ = run(body, 128, seed)
+    kinds = {hazard.kind for hazard in report.hazards}
+    allowed = {"read-after-write", "unwaited-copy"}
+    assert not kinds if who == "t < 128" else kinds and kinds <= allowed, report
