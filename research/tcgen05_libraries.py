@@ -99,7 +99,8 @@ def main(folder: Path) -> None:
             flush=True,
         )
     tutorials = folder / "cutlass/examples/cute/tutorial/blackwell"
-    include = [folder / "cutlass" / each for each in ("include", "tools/util/include", "examples/common")]
+    cutlass = folder / "cutlass"
+    include = [cutlass / "include", cutlass.joinpath("tools", "util", "include"), cutlass / "examples/common"]
     for name, size in PROGRAMS.items():
         started = time.monotonic()
         report = run(

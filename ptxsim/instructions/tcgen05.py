@@ -259,7 +259,7 @@ def _tell(
         machine.idx = active
     machine.shadow.on_access(machine, UPDATES, Reach(one, barrier.unit(there), SIZE, pc))
     machine.clusters.touch(one, there, pc)
-    barrier.arrive_late(block, Late(one, end))
+    barrier.arrive_late(block, Late(one, end), with_news=True)
 
 
 def _end(machine: Blackwell, products: list[Product], lanes: np.ndarray) -> int:

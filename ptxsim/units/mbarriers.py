@@ -283,7 +283,10 @@ class Mbarrier(Rendezvous[Question]):
                 block, Late(lanes[blocks == block], partial(self.machine.copies.land, time=time))
             )
 
-    def arrive_late(self, block: int, late: Late) -> None:
+    def arrive_late(self, block: int, late: Late, with_news: bool = False) -> None:
+        """An arrival that waits for something. `with_news`: its lanes bring what they did and saw until now, too."""
+        if with_news:
+            self._release(late.lanes, np.full(len(late.lanes), block))
         self.late.setdefault(block, []).append(late)
         self._look(np.array([block]))
 

@@ -188,7 +188,7 @@ __syncwarp();
 @pytest.mark.parametrize("who", ["t < 128", "t < 32", "t < 96"])
 def test_each_warp_waits_for_what_a_thread_of_its_own_warpgroup_copies(who, seed):
     body = f"{BROUGHT}if ({who}) {{\n{WAIT_FOR}}}\n__syncwarp();\n{SUMS}{STORE}"
-    source, report, _ = run(body, 128, seed)
+    _, report, _ = run(body, 128, seed)
     kinds = {hazard.kind for hazard in report.hazards}
     allowed = {"read-after-write", "unwaited-copy"}
     assert not kinds if who == "t < 128" else kinds and kinds <= allowed, report
