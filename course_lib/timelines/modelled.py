@@ -27,8 +27,7 @@ def entry(job: Job) -> Entry:
     for name, (begin, end) in _times_of_parts(events).items():
         shown = [event.moved(-begin) for event in events if event.end > begin and event.begin < end]
         length = max(event.end for event in shown)
-        if end < math.inf:
-            length = min(round(end - begin), length)
+        length = min(round(end - begin), length) if end < math.inf else length
         spans = _cut(block.spans, begin, begin + length)
         parts[name] = {"rows": to_rows(in_order(shown)), "length": length, "spans": spans}
     steady = [Event(*row) for row in parts["steady"]["rows"]]
@@ -50,6 +49,8 @@ def _times_of_parts(events: list[Event]) -> dict[Part, tuple[float, float]]:
         k: min(event.begin for event in work if event.k_tile == k) for k in {event.k_tile for event in work}
     }
     last = max(begins)
+    for k in range(last):  # math that is too short for a mark begins with that before it
+        begins.setdefault(k, begins.get(k - 1, min(begins.values())))
     # of each tile the last k-tile
     behind = sorted({event.k_tile for event in events if event.phase == "epilogue"})
     tile = behind[0] + 1 if len(behind) > 1 else 0

@@ -584,3 +584,11 @@ def test_phases_are_those_between_the_marks():
         "a barrier that is not marked; the lines of math say little"
     )
     assert events_of(("math", 7, 9), ("store", 9, 20)) == [("math", 0, 9)], "an epilogue that is not marked"
+
+
+@pytest.mark.parametrize("missing", [1, 4, 8])
+def test_a_k_tile_whose_math_left_no_mark_breaks_no_part(missing):
+    events = [Event(0, "math", k, 100 * k, 100 * k + 60) for k in range(11) if k != missing]
+    parts = modelled._times_of_parts(events)
+    assert parts["start"][0] <= parts["steady"][0] <= parts["end"][0]
+    assert parts["end"][0] == 100 * (8 - (missing == 8))
