@@ -43,7 +43,7 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     add(
         "--arch",
         default="90",
-        help="the compute capability that kernels are compiled for: 80, 86, 90, 90a (90)",
+        help="the compute capability that kernels are compiled for: 80, 86, 90, 90a, 100a (90)",
     )
     add("--std", default="c++17", help="the standard of C++ (c++17)")
     add("--limit", type=seconds, default=LIMIT, metavar="SECONDS", help=f"that one launch may take ({LIMIT})")

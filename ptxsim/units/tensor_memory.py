@@ -188,8 +188,7 @@ class TensorMemory(Rendezvous[Asking]):
         if first not in held or held[first].columns != columns:
             self._refuse(
                 f"tcgen05.dealloc of {columns} columns from column {first} on: the block holds {self.columns[block]}. "
-                "It gives back what "
-                "tcgen05.alloc gave, as a whole. A GPU ends the kernel",
+                "It gives back what tcgen05.alloc gave, as a whole. A GPU ends the kernel",
                 "not-allocated",
             )
         cells = (block * LANES + np.arange(LANES)[:, None]) * COLUMNS + np.arange(first, first + columns)
@@ -224,22 +223,28 @@ class TensorMemory(Rendezvous[Asking]):
                 self.machine.log.add("not-given-back", self.machine.launch.code.instructions[given.pc], text)
 
     def _hand_out(self) -> None:
+        """Whoever can have now what it asked for goes on; first come, first served."""
         for entry in list(self.waiting):
-            asking = [
-                each for each in self.waiting if each.blocks == entry.blocks and each.columns == entry.columns
-            ]
-            asking = list({self._block(each.lanes): each for each in reversed(asking)}.values())
-            taken = np.any([self.columns[block].which() for block in entry.blocks], axis=0)
-            first = next(
-                (at for at in range(0, COLUMNS, entry.columns) if not taken[at : at + entry.columns].any()),
-                None,
-            )
-            if entry not in asking or len(asking) < len(entry.blocks) or first is None:
-                continue
-            for each in asking:
-                self.waiting.remove(each)
-                self.columns[self._block(each.lanes)].held[first] = Allocation(each.columns, each.pc)
-                each.resume(self.machine, each.lanes, first)
+            asking, first = self._together(entry), self._room(entry)
+            if entry in asking and len(asking) == len(entry.blocks) and first is not None:
+                for each in asking:
+                    self.waiting.remove(each)
+                    self.columns[self._block(each.lanes)].held[first] = Allocation(each.columns, each.pc)
+                    each.resume(self.machine, each.lanes, first)
+
+    def _together(self, entry: Asking) -> list[Asking]:
+        """The first warp of each of its blocks that asks for as much."""
+        found: dict[int, Asking] = {}
+        for each in self.waiting:
+            if each.blocks == entry.blocks and each.columns == entry.columns:
+                found.setdefault(self._block(each.lanes), each)
+        return list(found.values())
+
+    def _room(self, entry: Asking) -> int | None:
+        """The first of so many columns, at a multiple of their number, that are free in all its blocks."""
+        held = np.any([self.columns[block].which() for block in entry.blocks], axis=0)
+        places = range(0, COLUMNS, entry.columns)
+        return next((at for at in places if not held[at : at + entry.columns].any()), None)
 
     # ---- products
 
@@ -387,7 +392,11 @@ class TensorMemory(Rendezvous[Asking]):
 
     def _must_not_be_read(self, pc: int, lanes: np.ndarray, cells: np.ndarray) -> None:
         """Report a change of cells that somebody reads just now."""
-        if self._read is None or not (hit := np.flatnonzero(self._read[cells])).size:
+        if (
+            self._read is None
+            or not self.machine.judged
+            or not (hit := np.flatnonzero(self._read[cells])).size
+        ):
             return
         machine, cell = self.machine, int(cells[hit[0]])
         pcs = [each.pc for each in self.loads if cell in each.cells]

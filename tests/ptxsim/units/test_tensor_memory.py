@@ -7,6 +7,7 @@ import pytest
 
 from ptxsim import TensorMap, compile, launch
 from tests.kernels.blackwell import MACROS, OPTIONS
+from tests.sample import one_in
 
 COLUMNS = """
     unsigned t = threadIdx.x, w = t / 32;
@@ -34,7 +35,7 @@ RESULT = """
     }
 """
 END = "__syncthreads(); if (w == 0) FREE(at, 64);"
-SEEDS = pytest.mark.parametrize("seed", [None, 1, 2, 3])
+SEEDS = pytest.mark.parametrize("seed", one_in(2, [None, 1, 2, 3]))
 
 
 def kernel(body: str, parameters: str = "float* out, const __half* in"):
@@ -193,7 +194,9 @@ def test_a_mistake_is_found_where_it_is(name, seed):
 SHAPES = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4}
 
 
-@pytest.mark.parametrize(("shape", "times"), [(s, n) for s in SHAPES for n in (1, 2, 4, 8, 16, 32)])
+@pytest.mark.parametrize(
+    ("shape", "times"), one_in(3, [(s, n) for s in SHAPES for n in (1, 2, 4, 8, 16, 32)])
+)
 def test_what_a_warp_stores_it_loads(shape, times):
     count = SHAPES[shape] * times
     if count > 128:
@@ -226,8 +229,8 @@ def test_what_a_warp_stores_it_loads(shape, times):
     assert np.array_equal(out, 1000 * np.arange(128)[:, None] + np.arange(count))
 
 
-@pytest.mark.parametrize("swizzle", [32, 64, 128])
-@pytest.mark.parametrize(("m", "n"), [(128, 8), (128, 136), (128, 256), (64, 64), (64, 256)])
+@pytest.mark.parametrize("swizzle", one_in(2, [32, 64, 128]))
+@pytest.mark.parametrize(("m", "n"), one_in(2, [(128, 8), (128, 136), (64, 64), (64, 256), (128, 256)]))
 def test_what_the_copy_engine_brings_swizzled_is_multiplied(m, n, swizzle):
     """K-major, with the copy engine's own swizzle; K is one row of it."""
     k = swizzle // 2
@@ -281,7 +284,7 @@ FIELDS = {  # bit of the instruction descriptor: what it is
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("bit", FIELDS)
+@pytest.mark.parametrize("bit", one_in(4, FIELDS))
 def test_a_field_that_means_nothing_here_is_refused(bit):
     body = f"{COLUMNS}{TILES}{PRODUCT} WAIT(&done, 0);{RESULT}{END}".replace(
         "WHAT(128, 64)", f"(WHAT(128, 64) ^ 1u << {bit})"

@@ -6,6 +6,7 @@ import pytest
 
 from ptxsim import launch
 from tests.ptxsim.units.test_tensor_memory import COLUMNS, END, TILES, in_chunks, kernel, numbers
+from tests.sample import one_in
 
 BITS = {"what": 32, "a": 64, "b": 64, "place": 32, "from": 32, "parity": 1}
 """What the kernel is told, and its bits: the instruction's descriptor, those of A and B, the addresses of D and of a
@@ -63,9 +64,10 @@ def outcome():
 def test_no_bit_is_passed_over(outcome, word):
     run, right = outcome
     same = []
-    for bit in range(BITS[word]):
+    tried = one_in(5, range(BITS[word]))
+    for bit in tried:
         hazards, out, notes = run(word, bit)
         if not hazards and np.array_equal(out, right):
             same.append(bit)
             assert word != "from" or bit == 23 or "its number says" in notes[0]
-    assert same == [bit for each, bit in SAME if each == word]
+    assert same == [bit for each, bit in SAME if each == word and bit in tried]
