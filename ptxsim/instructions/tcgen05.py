@@ -43,6 +43,8 @@ def alloc(decoder: Operands, ins: Instruction) -> Callable:
         def resume(place: np.ndarray, machine: Blackwell, lanes: np.ndarray, first: int) -> None:
             machine.idx = lanes
             write(machine, access, place, np.full(len(lanes), first, np.uint32))
+            # the warp that asks may read it at once (PTX ISA, "tcgen05.alloc", example)
+            machine.orders.meet(lanes, machine.warp_of[lanes])
             machine.turns.add(pc + 1, lanes)
 
         for lanes, at in _warps(machine):

@@ -74,6 +74,16 @@ def test_products_of_one_thread_add_up_in_order(seed):
     assert report.ok and not right, "A B - A B - A B, by the bit that negates A"
 
 
+@SEEDS
+def test_the_warp_that_asks_reads_the_address_at_once(seed):
+    body = """
+        __shared__ unsigned at;
+        if (threadIdx.x < 32) { ALLOC(&at, 64); out[threadIdx.x] = at; FREE(at, 64); }
+    """
+    report, _ = multiply(body, seed)
+    assert report.ok, str(report)
+
+
 WRONG = {
     "nobody waits for the product": (
         f"{COLUMNS}{TILES}{PRODUCT} __syncthreads();{RESULT}{END}",
