@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from course_lib.lessons import environment
 from matmul import heat, matmul, plans, sweep_file, tune, tuned, tuner
 from ptxsim.gpus import H100, file_name
 from tools.author import tune as tool
@@ -104,7 +105,7 @@ def test_whole_numbers_tell_a_wrong_plan():
 
 def test_make_tune_writes_what_matmul_and_the_lesson_read(clock, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(plans, "FOLDER", tmp_path)
-    monkeypatch.setattr(tool.device, "backend", lambda: "cupy")
+    monkeypatch.setattr(environment.device, "backend", lambda: "cupy")
     monkeypatch.setattr(tool.timing, "name", lambda: "NVIDIA Test 1")
     monkeypatch.setattr(tool.timing, "provenance", lambda: {"gpu": "NVIDIA Test 1", "date": "2026-11-22"})
     old = {"cutlass2": {"date": "2026-01-01"}, "plans": [{"shape": SHAPES[0], "cutlass2_us": 7.5} | ROW]}
