@@ -79,9 +79,8 @@ def solved(code: str, answer: str, solution: str) -> str:
         code = re.sub(r"(?m)^(\w+_launch) = .*$", rf"\1 = {launch[1]}", code)
     python = re.findall(r"```python\n(.*?)```", solution, re.DOTALL)
     for name, statement in [found for text in python for found in _assignments(text)]:
-        code = re.sub(
-            rf'(?m)^{name} = "____".*$', lambda _, text=statement: text, code
-        )  # what follows uses it
+        gap = rf'(?m)^{name} = (?:"____".*$|"""\n\s*____\n""")'
+        code = re.sub(gap, lambda _, text=statement: text, code)  # what follows uses it
     gaps = re.findall(r"(?m)^(my_(?!answer)\w+) = None", code)
     parts = [f"{', '.join(gaps)} = my_answer"] if gaps and "my_answer =" in solution else []
     return "\n".join([code, *python, *parts])
