@@ -141,6 +141,7 @@ class Findings:
         self._add(pc, race, kind, place, strong)
 
     def _in_tensor_memory(self, pc: int, race: Race, place: str) -> None:
+        """Its races have words, and orders, of their own."""
         mine, log, thread = self._instruction(pc), self.machine.log, self.machine.describe_thread(race.lane)
         if race.kind == "uninitialised-read":
             log.add(
