@@ -5,6 +5,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 
 from .kernel import Array
+from .timing import NoPeer
 
 MOST = 2e-3
 """Relative error: results are rounded to float16."""
@@ -15,17 +16,17 @@ def attention(Q: Array, K: Array, V: Array, scale: float, causal: bool) -> Calla
     (as many heads or fewer, keys, 128), CuPy's, float16; 2 to the power of `scale` times a score is a weight. `causal`:
     query i sees keys 0 to i.
 
-    Its first result is compared with float64 for one head. Raises RuntimeError where PyTorch is missing or wrong, and
-    for fewer queries than keys where it is causal: it counts them from the first on.
+    Its first result is compared with float64 for one head. Raises NoPeer where PyTorch is missing, and for fewer
+    queries than keys where it is causal: it counts them from the first on; RuntimeError for a wrong result.
     """
     if not find_spec("torch"):
-        raise RuntimeError("cuDNN is called through PyTorch, which is not installed here: pip install torch")
+        raise NoPeer("cuDNN is called through PyTorch, which is not installed here: pip install torch")
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.nn.functional import scaled_dot_product_attention
 
     if causal and Q.shape[1] != K.shape[1]:
-        raise RuntimeError("a causal attention is compared with cuDNN where queries and keys are as many")
+        raise NoPeer("a causal attention is compared with cuDNN where queries and keys are as many")
     q, k, v = (torch.from_dlpack(each)[None] for each in (Q, K, V))
     of_e = scale * math.log(2)  # PyTorch's weights are powers of e
 

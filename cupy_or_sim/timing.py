@@ -46,24 +46,45 @@ _CLOCK_RATE = """extern "C" __global__ void clock_rate(long long* cycles_and_ns)
 }"""
 
 
+class NoPeer(RuntimeError):
+    """The library to compare with is not installed, or does not solve this problem."""
+
+
 def measure(gemm: Any, launches: dict[str, tuple]) -> dict[str, dict]:
-    """Time every kernel, {label: (kernel, launch)}, and the peer before and after them: an entry for each."""
+    """Time every kernel, {label: (kernel, launch)}, and the peer before and after them: an entry for each. Of a peer
+    that is not installed the entry says so, as its `origin`."""
     flops = gemm.flops
     repeats = 60 if flops < 2e10 else 20  # short launches vary more
-    call = gemm.peers_call()
-    before = burst(call, repeats)
-    entries, runs = {}, {}
-    for label, (kernel, launch) in launches.items():
-        _, run = gemm.prepare(kernel, gemm.inputs, launch)
-        runs[label] = run
-        entries[label] = {"registers": kernel.num_regs, **_entry(run, burst(run, repeats), flops)}
-    after = burst(call, repeats)
+    runs = {
+        label: gemm.prepare(kernel, gemm.inputs, launch)[1] for label, (kernel, launch) in launches.items()
+    }
+
+    def kernels() -> dict[str, dict]:
+        return {
+            label: {"registers": launches[label][0].num_regs, **_entry(run, burst(run, repeats), flops)}
+            for label, run in runs.items()
+        }
+
+    try:
+        call = gemm.peers_call()
+    except NoPeer as why:
+        return _sustained(gemm, runs, kernels()) | {gemm.peer: {"origin": f"not measured: {why}"}}
+    before, entries, after = burst(call, repeats), kernels(), burst(call, repeats)
     drift = {"before_us": round(np.median(before), 2), "after_us": round(np.median(after), 2)}
     entries[gemm.peer] = drift | _entry(call, np.append(before, after), flops)
-    if gemm.dtype == "float16":  # after all bursts, which want a cool chip
-        for label, run in {**runs, gemm.peer: call}.items():
-            entries[label] |= power.sustained(run, entries[label]["median_us"], flops)
+    entries = _sustained(gemm, {**runs, gemm.peer: call}, entries)
     return {label: entry | {"peer_tflops": entries[gemm.peer]["tflops"]} for label, entry in entries.items()}
+
+
+def _sustained(gemm: Any, runs: dict[str, Callable[[], None]], entries: dict[str, dict]) -> dict[str, dict]:
+    """The entries, and what two seconds of launches say where tensor cores work. To be called after all bursts, which
+    want a cool chip."""
+    if gemm.dtype != "float16":
+        return entries
+    return {
+        label: entry | power.sustained(runs[label], entry["median_us"], gemm.flops)
+        for label, entry in entries.items()
+    }
 
 
 def _entry(run: Callable[[], None], times: np.ndarray, flops: int) -> dict:

@@ -132,7 +132,7 @@ class Attention(Judged):
         return super().grid(launch)
 
     def peers_call(self) -> Callable[[], None]:
-        """cuDNN through PyTorch, on the same arrays. Raises RuntimeError where that does not do it."""
+        """cuDNN through PyTorch, on the same arrays. Raises NoPeer where that does not do it."""
         Q, K, V = self.inputs
         by_heads = of_heads(Q, self.heads), of_heads(K, self.form.others), of_heads(V, self.form.others)
         return cudnn.attention(*by_heads, self.form.scale, self.form.causal)

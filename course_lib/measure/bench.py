@@ -105,12 +105,12 @@ def _jobs(gemm: Problem, launches: dict[str, tuple]) -> dict[str, Job]:
 
 
 def _measured(gemm: Problem, launches: dict[str, tuple]) -> dict[str, dict]:
-    """An entry for each kernel and for the peer, measured now; in record mode they are kept."""
+    """An entry for each kernel and for the peer, measured now; in record mode they are kept, if the peer is there."""
     keys, entries = _keys(gemm, launches), timing.measure(gemm, launches)
-    about = {label: records.about(job) for label, job in _jobs(gemm, launches).items()}
-    about[gemm.peer] = gemm.record()
-    records.remember("speeds", {keys[k]: {"label": k, **about[k], **entries[k]} for k in keys})
-    return {label: entry | {"origin": "measured now on"} for label, entry in entries.items()}
+    about = {gemm.peer: gemm.record(), **{k: records.about(job) for k, job in _jobs(gemm, launches).items()}}
+    if "tflops" in entries[gemm.peer]:
+        records.remember("speeds", {keys[k]: {"label": k, **about[k], **entries[k]} for k in keys})
+    return {label: {"origin": "measured now on"} | entry for label, entry in entries.items()}
 
 
 def _recorded(gemm: Problem, launches: dict[str, tuple]) -> dict[str, dict | None]:

@@ -184,6 +184,19 @@ def test_a_kernel_may_take_the_shared_memory_that_its_launch_asks_for(folder, mo
     assert {shared for name, _, _, shared, _ in fake.launched if name == "tiled"} == {60000, 1000}
 
 
+def test_a_peer_that_is_not_installed_takes_no_row_from_the_kernels(folder, monkeypatch):
+    tiled = install(monkeypatch, FakeCupy({"tiled": 100.0})).RawKernel(SOURCE, "tiled", OPTIONS), Launch()
+    monkeypatch.setattr(
+        timing, "cublas", Mock(side_effect=timing.NoPeer("cuBLAS comes with CuPy: install it"))
+    )
+    monkeypatch.setenv("COURSE_RECORD", str(folder / "nvidia-h100-80gb-hbm3.json"))
+    results = benchmark(GEMM, {"tiled": tiled, "again": tiled}, base="tiled")
+    assert [row.tflops and row.of_peer for row in results.rows] == [None, None, None]
+    assert results.gain("again", "tiled") == 1 and results.gain("tiled", "cuBLAS") is None
+    assert "* not measured: cuBLAS comes with CuPy: install it" in repr(results)
+    assert "measured now on NVIDIA H100" in repr(results) and not list(folder.glob("*.json"))
+
+
 def test_measured_rows(measured):
     naive, tiled, cublas = measured.rows
     assert [row.label for row in measured.rows] == ["naive", "tiled", "cuBLAS"]
