@@ -238,6 +238,7 @@ def commit(decoder: Operands, ins: Instruction) -> Callable:
             zip(machine.active().tolist(), blocks.tolist(), offsets.tolist(), strict=True)
         ):
             end = partial(_end, machine, machine.tensor.under_way(lane))
+            machine.tensor.fences.before(np.array([lane]), machine.orders.trail.step(pc))
             first = int(machine.clusters.first_of[block])
             named = [i for i in range(16) if masks[at] >> i & 1] if mask else [block - first]
             if named and named[-1] >= machine.clusters.size:
@@ -268,10 +269,17 @@ def _end(machine: Blackwell, products: list[Product], lanes: np.ndarray) -> int:
     return machine.tensor.end(products)
 
 
-def _nothing(decoder: Operands, ins: Instruction) -> Callable:
-    """tcgen05.fence makes no machine instruction: it holds back a compiler, and orders nothing here."""
-    return lambda machine: None
+# --------------------------------------------------------------------------- fences that only a note asks for
 
 
-for _root in ("tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thread_sync"):
-    on_machine(_root)(_nothing)
+@on_machine("tcgen05.fence::before_thread_sync")
+def fence_before(decoder: Operands, ins: Instruction) -> Callable:
+    """tcgen05.fence::before_thread_sync: no machine instruction comes of it, and it orders nothing here."""
+    pc = decoder.pc
+    return lambda machine: machine.tensor.fences.before(machine.active(), machine.orders.trail.step(pc))
+
+
+@on_machine("tcgen05.fence::after_thread_sync")
+def fence_after(decoder: Operands, ins: Instruction) -> Callable:
+    """tcgen05.fence::after_thread_sync: the same."""
+    return lambda machine: machine.tensor.fences.after(machine.active())

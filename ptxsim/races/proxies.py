@@ -47,6 +47,15 @@ class Fence:
         return known | self.news[self.news_of[at]].has(blocks, others % threads, times)
 
 
+def fence_of(orders: Orders, lanes: np.ndarray, spaces: frozenset[str] = frozenset()) -> Fence:
+    """One that these lanes of the machine make just now."""
+    agents, row_of = np.unique(orders.agent_of_lane[lanes], return_inverse=True)
+    known, news_of = np.unique(orders.messages.known[lanes], return_inverse=True)
+    news = [orders.messages.book[each] for each in known.tolist()]
+    return Fence(orders.trail.now - 1, lanes + orders.first_lane, spaces, orders.seen[agents], row_of,
+                 orders.agent_of, news, news_of)  # fmt: skip
+
+
 class ProxyFences:
     """Those of a launch, by time."""
 
@@ -68,13 +77,7 @@ class ProxyFences:
                 np.full(len(lanes), orders.trail.now - 1),
                 self.recent[space][0, lanes],
             )
-        agents, row_of = np.unique(orders.agent_of_lane[lanes], return_inverse=True)
-        known, news_of = np.unique(orders.messages.known[lanes], return_inverse=True)
-        news = [orders.messages.book[each] for each in known.tolist()]
-        self.made.append(
-            Fence(orders.trail.now - 1, lanes + orders.first_lane, spaces, orders.seen[agents], row_of,
-                  orders.agent_of, news, news_of)
-        )  # fmt: skip
+        self.made.append(fence_of(orders, lanes, spaces))
 
     def uncovered(
         self, orders: Orders, space: str, lanes: np.ndarray, others: np.ndarray, times: np.ndarray

@@ -23,6 +23,7 @@ from ..races.unwatched import Unwatched
 from .async_reads import CHUNK
 from .barriers import Rendezvous, Waiting
 from .mbarriers import Hopper
+from .tensor_fences import TensorFences
 
 SLICE = 32
 """Columns are given in so many, or twice, four, eight or sixteen times as many."""
@@ -121,6 +122,7 @@ class TensorMemory(Rendezvous[Asking]):
         self.products: list[Product] = []
         self.loads: list[Load] = []
         self.stores: list[Store] = []
+        self.fences = TensorFences(machine)
         self._cells: np.ndarray | None = None
         self._shadow: Shadow | None = None
         self._read: np.ndarray | None = None  # by cell, how many instructions read it just now
@@ -265,7 +267,7 @@ class TensorMemory(Rendezvous[Asking]):
             machine, Reach(np.full(len(chunks), lane), chunks, CHUNK, pc), noted=False
         )
         if len(read):
-            self.shadow.on_begin_of_read(machine, Reach(np.full(len(read), lane), read, 4, pc))
+            self._begin_read(pc, np.full(len(read), lane), read)
             self._count(read, 1)
         issued = self._start(pc, lane, cells, adds)
         reading = Reading(pc, chunks)
@@ -279,6 +281,7 @@ class TensorMemory(Rendezvous[Asking]):
         shadow, machine = self.shadow, self.machine
         if len(others):
             reach = Reach(np.full(len(others), lane), others, 4, pc)
+            self._look(pc, reach.lanes, others, writes=True)
             if adds:
                 shadow.on_begin_of_read(machine, reach)
             shadow.on_start(machine, reach)
@@ -314,7 +317,9 @@ class TensorMemory(Rendezvous[Asking]):
             self._count(product.read, -1)
             self.shadow.on_read_over(machine, Reach(np.full(len(product.read), lane), product.read, 4, pc))
         written = Reach(np.full(len(product.cells), lane), product.cells, 4, pc)
-        self.shadow.on_land(machine, written, product.issued, machine.orders.trail.step(pc))
+        time = machine.orders.trail.step(pc)
+        self.shadow.on_land(machine, written, product.issued, time)
+        self.fences.before(np.array([lane]), time)  # tcgen05.commit implies one
 
     # ---- loads and stores of a warp
 
@@ -324,7 +329,7 @@ class TensorMemory(Rendezvous[Asking]):
         written = ~self.shadow.unwritten(cells, 4)[:, 0]
         # A load takes all 32 lanes of the warp, and those of half a matrix hold something in 16 of them.
         some = written if written.any() else ~written
-        self.shadow.on_begin_of_read(self.machine, Reach(each[some], cells[some], 4, pc))
+        self._begin_read(pc, each[some], cells[some])
         self._count(cells, 1)
         left = {register: np.ones(WARP, bool) for register in registers}
         self.loads.append(Load(self._warp(lanes), pc, each, cells, left))
@@ -347,6 +352,7 @@ class TensorMemory(Rendezvous[Asking]):
         """A warp's lanes write these cells (lane, register)."""
         each, cells = np.repeat(lanes, cells.shape[1]), cells.ravel()
         self._must_not_be_read(pc, lanes, cells)
+        self._look(pc, each, cells, writes=True)
         issued = self.shadow.on_start(self.machine, Reach(each, cells, 4, pc))
         self.stores.append(Store(self._warp(lanes), pc, issued, each, cells))
 
@@ -376,6 +382,15 @@ class TensorMemory(Rendezvous[Asking]):
         return self.machine.clusters.size > 1 and bool(barrier.passed[lane] >= self._phase[other] > 0)
 
     # ---- helpers
+
+    def _begin_read(self, pc: int, lanes: np.ndarray, cells: np.ndarray) -> None:
+        self._look(pc, lanes, cells)
+        self.shadow.on_begin_of_read(self.machine, Reach(lanes, cells, 4, pc))
+
+    def _look(self, pc: int, lanes: np.ndarray, cells: np.ndarray, writes: bool = False) -> None:
+        """At what was done to these cells before: fences may be missing."""
+        if self.machine.judged:
+            self.fences.look(self.shadow, pc, lanes, cells, writes)
 
     def must_be_held(self, pc: int, lanes: np.ndarray, cells: np.ndarray) -> None:
         """Report the first of these lanes' cells in a column that the block does not hold."""

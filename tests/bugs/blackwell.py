@@ -231,6 +231,24 @@ case(
     ("columns-not-held",),
     "s",
 )
+case(
+    "examples without tcgen05.fence: no machine instruction comes of it, so a note and no finding",
+    "tile-ai/tilelang#1980 (merged)",
+    f"""{BEGIN}{ONES}
+    if (t == 0) {{
+        MMA(at, PLAIN(A, 128), PLAIN(B, 64), WHAT(128, 64), 0);
+        COMMIT(&done);
+    }}
+    WAIT(&done, 0);
+    «¦AFTER;»
+    LD(u, mine);
+    WAIT_LD;
+    y[t] = u[0];
+    {END}""",
+    sixteen,
+    (),
+    note=("after_thread_sync is missing",),
+)
 PAIR = """
     unsigned t = threadIdx.x, w = t / 32, rank = blockIdx.x;
     __shared__ unsigned at;

@@ -29,6 +29,8 @@ struct alignas(64) CUtensorMap { unsigned char bytes[128]; };
     :: "r"(d), "r"(a), "l"(b), "r"(what), "r"(add) : "memory")
 #define COMMIT(b) asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" \
     :: "r"(AT(b)) : "memory")
+#define BEFORE asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory")
+#define AFTER asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory")
 #define WAIT_LD asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory")
 #define WAIT_ST asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory")
 #define LD(v, at) asm volatile("tcgen05.ld.sync.aligned.32x32b.x4.b32 {%0, %1, %2, %3}, [%4];" \

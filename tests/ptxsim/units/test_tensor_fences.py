@@ -1,0 +1,68 @@
+"""tcgen05.fence: a missing one is a note, and no finding. No B200 was at hand: what a GPU does is as docs/tcgen05.md
+says."""
+
+import re
+
+import pytest
+
+from tests.ptxsim.units.test_tensor_memory import COLUMNS, END, PRODUCT, RESULT, SEEDS, TILES, multiply
+
+STORED = f"""{COLUMNS}{TILES}
+    unsigned v[4] = {{0, 0, 0, 0}};
+    for (unsigned n = 0; n < 64; n += 4) ST(mine + n, v);
+    WAIT_ST;
+    BEFORE;
+    __syncthreads();
+    if (t == 0) {{
+AFTER;
+MMA(at, PLAIN(A, 128), PLAIN(B, 64), WHAT(128, 64), 1);
+COMMIT(&done);
+    }}
+    WAIT(&done, 0);
+    AFTER;
+    {RESULT}{END}"""
+TWICE = f"""{COLUMNS}{TILES}{PRODUCT}
+    WAIT(&done, 0);
+    AFTER;
+    {RESULT}
+    BEFORE;
+    __syncthreads();
+    if (t == 32) {{
+AFTER;
+MMA(at, PLAIN(A, 128), PLAIN(B, 64), WHAT(128, 64), 0);
+COMMIT(&done);
+    }}
+    WAIT(&done, 1);
+    AFTER;
+    {RESULT}{END}"""
+"""A product that adds to what each warp has stored; and a second thread's, over what each warp has loaded."""
+MISSING = {
+    "behind a store": (STORED, "WAIT_ST;\n    BEFORE;", "before_thread_sync is missing behind", "ST(mine"),
+    "before a product": (STORED, "{\nAFTER;", "after_thread_sync is missing before", "MMA("),
+    "behind a product": (
+        STORED,
+        "WAIT(&done, 0);\n    AFTER;",
+        "after_thread_sync is missing before",
+        "LD(v",
+    ),
+    "behind a load": (TWICE, "    BEFORE;", "before_thread_sync is missing behind", "LD(v"),
+    "before the next product": (TWICE, "{\nAFTER;", "after_thread_sync is missing before", "MMA("),
+}
+
+
+@SEEDS
+@pytest.mark.parametrize("body", [STORED, TWICE], ids=["stored", "twice"])
+def test_with_its_fences_a_kernel_has_no_note(body, seed):
+    report, right = multiply(body, seed)
+    assert report.ok and right and not report.notes, str(report)
+
+
+@SEEDS
+@pytest.mark.parametrize("name", MISSING)
+def test_a_missing_fence_is_noted_at_its_line(name, seed):
+    body, fence, told, line = MISSING[name]
+    report, right = multiply(body.replace(fence, re.sub("(BEFORE|AFTER);", "", fence), 1), seed)
+    assert report.ok and right, str(report)
+    source = report.kernel.source.splitlines()
+    (note,) = report.notes
+    assert told in note and line in source[int(re.match(r"line (\d+):", note)[1]) - 1], note
