@@ -1,6 +1,7 @@
 """More exercises for lesson 06."""
 
 from collections.abc import Callable
+from functools import partial
 from math import ceil
 from numbers import Real
 from typing import Any
@@ -15,7 +16,7 @@ from cupy_or_sim.simulate import compiled, simulate
 from ptxsim import Report
 from ptxsim.observe.events import Store
 
-from .common import demand, demand_kernel, demand_no_hazard, fail, results_of
+from .common import demand, demand_also, demand_kernel, demand_no_hazard, fail, results_of
 from .untried import Untried
 
 # --------------------------------------------------------------------------- 06.11: into how many parts?
@@ -285,6 +286,9 @@ SHAPES = [
 LARGE = (0, 11, 4104, 4104)
 """As SHAPES, with work for each warp of the larger block."""
 THREADS, MORE_THREADS = 64, 96
+FIRST, COUNT = 2, 3
+"""Of the kernel's parameters (from, to, first, count, width, stride)."""
+MOST_HALVES, MOST_THREADS = 4500, 1024
 
 
 def _rows(answer: Any) -> None:
@@ -296,6 +300,19 @@ def _rows(answer: Any) -> None:
     idle = sum(not any(isinstance(event, Store) for event in warp) for warp in report.events)
     text = f"right, but of {MORE_THREADS // 32} warps {idle} write nothing: others do their part."
     demand(not idle, text, "idle-warp")
+    for threads, shape in _apart(answer):
+        demand_also(partial(_copied, answer, threads, *shape), "right for the usual numbers", "far-size")
+
+
+def _apart(answer: Any) -> list[tuple[int, tuple[int, int, int, int]]]:
+    """Threads of a block, and a shape, at constants with which the kernel compares these threads, first or count."""
+    apart = Untried(answer)
+    firsts, counts = ({shape[place] for shape in (*SHAPES, LARGE)} for place in (0, 1))
+    late = apart.k_tiles(1, firsts, FIRST, most=MOST_HALVES)
+    many = apart.k_tiles(1, counts, COUNT, most=MOST_HALVES)
+    wide = apart.blocks({"%ntid.x": 1.0}, MORE_THREADS, most=MOST_THREADS)
+    shapes = [(first, 2, 64, 64) for first in late] + [(0, count, 64, 64) for count in many]
+    return [(THREADS, shape) for shape in shapes] + [(-(-each // 32) * 32, LARGE) for each in wide]
 
 
 def _copied(answer: Any, threads: int, first: int, count: int, width: int, stride: int) -> Report:

@@ -300,8 +300,9 @@ def _first_wrong(kernel, launch: Launch, shapes: list[tuple]) -> tuple[str, str]
             beyond = [word for word in ("read", "write") if f"{word}-beyond-array" in causes]
             if kinds == "uninitialised-read" and not _what_is_wrong(C, *args[:2]):
                 return f"{M} x {N} x {K}: {kinds}", "unwritten"
-            if "beyond-shared-memory" in causes:
-                return f"{M} x {N} x {K}: {kinds}", "beyond_shared_memory"
+            for cause in ("beyond-shared-memory", "more-than-copied"):
+                if cause in causes:
+                    return f"{M} x {N} x {K}: {kinds}", cause.replace("-", "_")
             words = ["misaligned"] if "misaligned" in kinds else beyond or [report.hazards[0].kind]
             return f"{M} x {N} x {K}: {kinds}", "_and_".join(words).replace("-", "_")
         if wrong := _what_is_wrong(C, *args[:2]):

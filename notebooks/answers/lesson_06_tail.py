@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +15,8 @@ from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 
 from ..figures.lesson_06 import k_row
-from .common import MOST_STEPS, demand, demand_kernel, demand_no_hazard, fail, results_of
+from .common import MOST_STEPS, demand, demand_also, demand_kernel, demand_no_hazard, fail, results_of
+from .untried import Untried
 
 SHAPES = [
     (3, 2, 2),
@@ -226,6 +228,8 @@ def _demand_finished(given: list[tuple[int, int, set[int]]], tiles: int, k_tiles
 
 OF_A_BLOCK = 64, 160
 """Threads of the blocks that are tried."""
+MOST_THREADS = 1024
+"""Of a larger block, where the kernel treats it apart."""
 LONG_WAIT = 2_000_000
 """Steps in which a block that waits with all its threads comes to its end."""
 KERNEL = r'extern\s+"C"\s+__global__\s+void\s+pieces\s*\('
@@ -268,17 +272,10 @@ def _leave_and_take(answer: Any) -> None:
     """Right sums, and an order between the two blocks for each thread, which numbers do not show."""
     demand_kernel(answer)
     for threads in OF_A_BLOCK:
-        sums = np.arange(2 * threads, dtype=np.float32)
-        left, C = np.full((2, threads), np.nan, np.float32)
-        report = _in_any_order(answer, threads, (sums, left, np.zeros(1, np.int32), C))
-        if conflict := next((each for each in report.hazards if each.kind == "block-conflict"), None):
-            why = _broken_link(answer, threads)
-            fail(f"block-conflict at line {conflict.line}: {conflict.message}", why, "block-conflict")
-        demand_no_hazard(report)
-        wrong = (sums[:threads] + sums[threads:] != C).sum()
-        demand(not wrong, f"no hazard, and {wrong} of {threads} sums of C are wrong.", "wrong-numbers")
-        demand((left == sums[:threads]).all(), "C is right, and block 0 left no sums.", "nothing-left")
-        _demand_left_and_taken(answer, threads)
+        _demand_chain(answer, threads)
+    for threads in Untried(answer).blocks({"%ntid.x": 1.0}, max(OF_A_BLOCK), most=MOST_THREADS):
+        more = partial(_demand_chain, answer, threads)
+        demand_also(more, f"right with {max(OF_A_BLOCK)} threads, and not with {threads}", "many-threads")
     before = _before_the_other(answer, OF_A_BLOCK[0])
     text = "the sums are right, but block 1 gives up"
     demand(
@@ -290,6 +287,21 @@ def _leave_and_take(answer: Any) -> None:
         "gives-up",
     )
     _demand_barriers_of_all(answer, OF_A_BLOCK[0])
+
+
+def _demand_chain(answer: Any, threads: int) -> None:
+    """Right sums, without a hazard, made of what block 0 leaves."""
+    sums = np.arange(2 * threads, dtype=np.float32)
+    left, C = np.full((2, threads), np.nan, np.float32)
+    report = _in_any_order(answer, threads, (sums, left, np.zeros(1, np.int32), C))
+    if conflict := next((each for each in report.hazards if each.kind == "block-conflict"), None):
+        why = _broken_link(answer, threads)
+        fail(f"block-conflict at line {conflict.line}: {conflict.message}", why, "block-conflict")
+    demand_no_hazard(report)
+    wrong = (sums[:threads] + sums[threads:] != C).sum()
+    demand(not wrong, f"no hazard, and {wrong} of {threads} sums of C are wrong.", "wrong-numbers")
+    demand((left == sums[:threads]).all(), "C is right, and block 0 left no sums.", "nothing-left")
+    _demand_left_and_taken(answer, threads)
 
 
 def _in_any_order(answer: Any, threads: int, args: tuple) -> Report:
@@ -339,8 +351,17 @@ def _broken_link(answer: Any, threads: int) -> str:
     for end, ends in (("leave", "mine theirs"), ("take", "theirs mine")):
         kernel = _with_ends(answer, *ends.split())
         if kernel is not None and _conflicts(kernel, threads):
-            return f"{end}-flag" if _conflicts(kernel, 1) else f"{end}-barrier"
+            if _conflicts(kernel, 1):
+                return f"{end}-flag"
+            return "take-fence" if end == "take" and _late_fence(answer, threads) else f"{end}-barrier"
     return "block-conflict"
+
+
+def _late_fence(answer: Any, threads: int) -> bool:
+    """Whether its chain holds with a fence in front of each barrier."""
+    code = answer.code.replace("__syncthreads()", "__threadfence(), __syncthreads()")
+    fenced = cupy_on_numpy.RawKernel(code, answer.name, options=answer.options)
+    return code != answer.code and not _conflicts(fenced, threads)
 
 
 def _with_ends(answer: Any, leaves: str, takes: str) -> Any | None:

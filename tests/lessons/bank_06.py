@@ -285,6 +285,12 @@ WRONG_ANSWERS = {
         ("column in words", [("i % words * HALVES", "i % words")], "no multiple of your word"),
         ("nothing done above the sizes of the text", [
             (_ALL, "if (count > 9 || width > 4096) return;\n    " + _ALL)], "come to its store"),
+        ("nothing done for more than 100 rows", [(_ALL, "if (count > 100) return;\n    " + _ALL)],
+         "where first, count or blockDim.x should"),
+        ("nothing done behind half 1000", [(_ALL, "if (first > 1000) return;\n    " + _ALL)],
+         "where first, count or blockDim.x should"),
+        ("nothing done by more than 128 threads", [(_ALL, "if (blockDim.x > 128) return;\n    " + _ALL)],
+         "where first, count or blockDim.x should"),
         ("the first warp alone", [
             ("for (int i = threadIdx.x; i < count * words; i += blockDim.x)",
              "if (threadIdx.x < 32) for (int i = threadIdx.x; i < count * words; i += 32)")],

@@ -220,6 +220,13 @@ WRONG_ANSWERS = {
         ("a plain store", [(RAISED, "if (t == 0) *flag = 1;")], "a plain store is no release"),
         ("a plain load", [(LOOK, "if (t == 0)\n            while (!*(volatile int*)flag) {}")],
          "a plain load is no acquire"),
+        ("a plain load, and a fence behind the barrier", [
+            (LOOK, "if (t == 0)\n            while (!*(volatile int*)flag) {}"),
+            (KNOW, "__syncthreads();\n        __threadfence();")],
+         "Behind the barrier it is too late"),
+        ("nothing left by blocks of more than 300 threads", [
+            (LEAVE, f"if (blockDim.x > 300) return;\n        {LEAVE}")],
+         "where blockDim.x should"),
         ("every thread raises it", [(WROTE, ""), (RAISED, "release(flag);")], LEAVES),
         ("a barrier of one warp", [(WROTE, "__syncwarp();")], LEAVES),
         ("a fence in place of the barrier", [(WROTE, "__threadfence();")], LEAVES),
