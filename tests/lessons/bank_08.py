@@ -51,6 +51,8 @@ RIGHT_ANSWERS = {
     "08.14": [
         ("a warp arrives", [("empty[slot], 128)", "empty[slot], 4)"),
                             (_ARRIVE, "__syncwarp();\n            if (threadIdx.x % 32 == 0) " + _ARRIVE)]),
+        ("who starts the copy makes the fence", [
+            ("fence_async();", ";"), ("mbarrier_expect(", "fence_async();\n            mbarrier_expect(")]),
         ("the last warp copies", [("if (threadIdx.x < 32)", "if (threadIdx.x >= 128)"),
                                   ("threadIdx.x == 0; row", "threadIdx.x == 128; row"),
                                   ("threadIdx.x - 32; i", "threadIdx.x; i")]),
@@ -151,7 +153,7 @@ WRONG_ANSWERS = {
         ("a block leaves early", [("    cluster_sync();                       ", "    //")], "put it back"),
     ],
     "08.14": [
-        ("no fence", [("fence_async();", ";")], "needs fence_async()"),
+        ("no fence", [("fence_async();", ";")], "or the one that starts the copy"),
         ("slot and turn from the row", [("count % SLOTS, turn = count / SLOTS", "row % SLOTS, turn = row / SLOTS")],
          "how many rows *this block* has brought"),
         ("one slot", [("slot = count % SLOTS, turn = count / SLOTS", "slot = 0, turn = count")],
