@@ -26,7 +26,16 @@ def matrix(
 ) -> tuple[np.ndarray, np.ndarray, str]:
     """A matrix (rows, k) of the block whose shared memory begins at chunk `base` (outside: zeros), as float64; the
     chunks of 16 bytes that it lies in; and in words what of it lies outside, or ""."""
-    chunks = chunks_of(descriptor, rows, KINDS[kind], trans)
+    data, inside, beyond = fetched(machine, chunks_of(descriptor, rows, KINDS[kind], trans), base)
+    numbers = values(data.view(np.uint8).reshape(*data.shape, CHUNK), kind)
+    numbers = numbers.reshape(data.shape[0], -1)
+    if beyond:
+        return (numbers.T if trans else numbers), np.unique(inside), beyond
+    return (numbers.T if trans else numbers), _sorted_chunks(descriptor, rows, KINDS[kind], trans) + base, ""
+
+
+def fetched(machine: Hopper, chunks: np.ndarray, base: int) -> tuple[np.ndarray, np.ndarray, str]:
+    """What these chunks of a block hold (outside: zeros); those that lie in its memory; and in words what does not."""
     outside, beyond = chunks >= machine.shared.stride // CHUNK, ""
     if outside.any():
         beyond = (
@@ -34,13 +43,9 @@ def matrix(
             f"{in_bytes(machine.shared.size)}"
         )
     chunks = np.where(outside, 0, chunks) + base
-    data = machine.shared.memory.units(CHUNK)[chunks]
+    data = np.ascontiguousarray(machine.shared.memory.units(CHUNK)[chunks])
     data[outside] = 0
-    numbers = values(np.ascontiguousarray(data).view(np.uint8).reshape(*data.shape, CHUNK), kind)
-    numbers = numbers.reshape(data.shape[0], -1)
-    if beyond:
-        return (numbers.T if trans else numbers), np.unique(chunks[~outside]), beyond
-    return (numbers.T if trans else numbers), _sorted_chunks(descriptor, rows, KINDS[kind], trans) + base, ""
+    return data, chunks[~outside], beyond
 
 
 @cache

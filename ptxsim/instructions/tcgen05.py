@@ -21,7 +21,7 @@ from ..units.tensor_memory import Blackwell, Product
 from .barrier import guarded
 from .bulk import cluster_reader
 from .mbarrier import UPDATES
-from .memory import address_reader
+from .memory import address_reader, constant
 from .registry import Operands, control, on_machine
 from .tensor import whole_warps
 
@@ -96,7 +96,7 @@ def _warps(machine: Lanes) -> Iterator[tuple[np.ndarray, slice]]:
 
 @on_machine("tcgen05.ld")
 def ld(decoder: Operands, ins: Instruction) -> Callable:
-    """tcgen05.ld.sync.aligned.shape.xN.b32 {registers}, [place]."""
+    """tcgen05.ld.sync.aligned.shape.xN.b32 {registers}, [place]{, columns between two halves}."""
     registers, shape = _registers_of(ins.operands[0]), _shape(ins)
     place, puts = address_reader(decoder, ins.operands[1], wide=False), [decoder.target(r) for r in registers]
     indices, pc = [r.index for r in registers if isinstance(r, Register)], decoder.pc
@@ -116,9 +116,9 @@ def ld(decoder: Operands, ins: Instruction) -> Callable:
 
 @on_machine("tcgen05.st")
 def st(decoder: Operands, ins: Instruction) -> Callable:
-    """tcgen05.st.sync.aligned.shape.xN.b32 [place], {registers}."""
+    """tcgen05.st.sync.aligned.shape.xN.b32 [place]{, columns between two halves}, {registers}."""
     shape, place = _shape(ins), address_reader(decoder, ins.operands[0], wide=False)
-    gets, pc = [decoder.source(r, "b32") for r in _registers_of(ins.operands[1])], decoder.pc
+    gets, pc = [decoder.source(r, "b32") for r in _registers_of(ins.operands[-1])], decoder.pc
 
     def step(machine: Blackwell) -> None:
         whole_warps(machine)
@@ -170,25 +170,26 @@ def _shape(ins: Instruction) -> Shape:
         raise UnsupportedInstruction(f"tcgen05 with .{wrong[0]} is not simulated")
     name = next((m for m in opcode.modifiers if re.fullmatch(r"\d+x\d+b(x2)?", m)), "")
     times = next((int(m[1:]) for m in opcode.modifiers if re.fullmatch(r"x\d+", m)), 0)
-    if name == "16x32bx2":
-        raise UnsupportedInstruction("the shape 16x32bx2 is not simulated")
     if name not in SHAPES or not 1 <= times * SHAPES[name] <= 128:
         raise UnsupportedInstruction(f"tcgen05 has no shape {name or 'without a name'} x{times}")
-    return _table(name, times)
+    apart = constant(ins.operands[1 + (opcode.root == "tcgen05.ld")], name) if name == "16x32bx2" else 0
+    return _table(name, times, apart)
 
 
-SHAPES = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4}
+SHAPES = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4, "16x32bx2": 1}
 """Registers of each thread for one repetition."""
 
 
 @cache
-def _table(name: str, times: int) -> Shape:
-    """Derived from CUTLASS's copy_traits_sm100.hpp, since the PTX ISA tells it by figures alone."""
+def _table(name: str, times: int, apart: int) -> Shape:
+    """Derived from CUTLASS's copy_traits_sm100.hpp, since the PTX ISA tells it by figures alone. `apart`: columns
+    between the two halves of 16x32bx2."""
     t, r = np.arange(WARP)[:, None], np.arange(times * SHAPES[name])[None, :]
     lane, column = {
         "32x32b": (t + 0 * r, r + 0 * t),
         "16x64b": (8 * (t % 2) + t // 4 + 0 * r, t // 2 % 2 + 2 * r),
         "16x128b": (t // 4 + 8 * (r % 2), t % 4 + 4 * (r // 2)),
+        "16x32bx2": (t % 16 + 0 * r, r + t // 16 * apart),
         "16x256b": (t // 4 + 8 * (r // 2 % 2), 2 * (t % 4) + r % 2 + 8 * (r // 4)),
     }[name]
     return Shape(name, lane, column, name != "32x32b")

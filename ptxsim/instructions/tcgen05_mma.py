@@ -53,6 +53,22 @@ class Issue:
     def in_pairs(self) -> bool:
         return len(self.blocks) == 2
 
+    @property
+    def name(self) -> str:
+        return self.machine.launch.code.instructions[self.pc].opcode.root
+
+    @property
+    def bases(self) -> list[int]:
+        """The first chunk of the shared memory of each block."""
+        return [block * self.machine.shared.stride // CHUNK for block in self.blocks]
+
+    def must_reach(self, beyond: str) -> None:
+        """Tell what of its matrix lies outside of shared memory, if something does."""
+        if beyond:
+            one = np.arange(self.machine.count()) == self.at
+            miss = Miss("out-of-bounds", one, lambda: f"{self.name} reads {beyond}", "beyond-shared-memory")
+            self.machine.missed(miss, self.pc)
+
     def refuse(self, text: str, cause: str) -> Fault:
         return Fault("tensor-memory", text, self.at, cause)
 
@@ -146,13 +162,18 @@ def _cells(issue: Issue, place: int, m: int, columns: int, of_sums: bool = True)
         text = f"lane {start} in the address of a matrix of tcgen05.mma: it begins at lane {allowed}"
         raise issue.refuse(text, "bad-lane")
     lane, column = _layout(rows, columns, folded, start % WARP)
-    if first + column.max() >= COLUMNS:
-        text = f"a matrix of tcgen05.mma reaches column {first + column.max()} of tensor memory, which has {COLUMNS}"
+    return np.concatenate(cells_at(issue, lane, first + column))
+
+
+def cells_at(issue: Issue, lane: np.ndarray, column: np.ndarray) -> list[np.ndarray]:
+    """Of each block the cells at these places."""
+    if column.max() >= COLUMNS:
+        text = f"a matrix of {issue.name} reaches column {column.max()} of tensor memory, which has {COLUMNS}"
         raise issue.refuse(text, "columns-not-held")
-    of_blocks = [block * CELLS + lane * COLUMNS + first + column for block in issue.blocks]
+    of_blocks = [block * CELLS + lane * COLUMNS + column for block in issue.blocks]
     for cells in of_blocks:
         issue.machine.tensor.must_be_held(issue.pc, np.array([issue.lane]), cells)
-    return np.concatenate(of_blocks)
+    return of_blocks
 
 
 def _layout(rows: int, columns: int, folded: bool, start: int) -> tuple[np.ndarray, np.ndarray]:
@@ -173,18 +194,14 @@ def _matrix(
 ) -> tuple[np.ndarray, np.ndarray]:
     """A matrix in shared memory (rows, K), and the chunks that it lies in; in a pair half of the rows in each block, at
     the same place."""
-    machine, told, each = issue.machine, _as_of_wgmma(issue, descriptor), rows // len(issue.blocks)
-    bases = [block * machine.shared.stride // CHUNK for block in issue.blocks]
-    parts = [matrix(machine, told, each, kind, transposed, base) for base in bases]
+    told, each = as_of_wgmma(issue, descriptor), rows // len(issue.blocks)
+    parts = [matrix(issue.machine, told, each, kind, transposed, base) for base in issue.bases]
     numbers, chunks, (beyond, *_) = zip(*parts, strict=True)
-    if beyond:
-        one = np.arange(machine.count()) == issue.at
-        miss = Miss("out-of-bounds", one, lambda: f"tcgen05.mma reads {beyond}", "beyond-shared-memory")
-        machine.missed(miss, issue.pc)
+    issue.must_reach(beyond)
     return np.concatenate(numbers), np.concatenate(chunks)
 
 
-def _as_of_wgmma(issue: Issue, descriptor: int) -> int:
+def as_of_wgmma(issue: Issue, descriptor: int) -> int:
     """The same matrix by a descriptor of wgmma (PTX ISA, "Shared memory descriptor")."""
     wrong = {
         "bits 46 to 48, which are 0b001,": descriptor >> 46 & 7 != 1,
@@ -195,6 +212,6 @@ def _as_of_wgmma(issue: Issue, descriptor: int) -> int:
         "bits 14, 15, 30 and 31, which are zero,": descriptor & (3 << 14 | 3 << 30),
     }
     if found := next((name for name, bad in wrong.items() if bad), ""):
-        text = f"the descriptor {descriptor:#018x} of a matrix of tcgen05.mma has {found}"
+        text = f"the descriptor {descriptor:#018x} of a matrix of {issue.name} has {found}"
         raise issue.refuse(text.rstrip(","), "bad-descriptor")
     return descriptor & (1 << 46) - 1 | SWIZZLES[descriptor >> 61] << 62

@@ -794,7 +794,7 @@ def _syncs_part_of_a_warp(instruction: Instruction) -> bool:
 def _in_async_proxy(opcode: str) -> bool:
     """Whether copy engine or tensor cores reach memory on their own (PTX ISA, "Async proxy"): not by cp.async without
     .bulk, nor by st.async."""
-    return "async.bulk" in opcode or opcode.startswith(("wgmma.mma_async", "tcgen05.mma"))
+    return "async.bulk" in opcode or opcode.startswith(("wgmma.mma_async", "tcgen05.mma", "tcgen05.cp"))
 
 
 def _reads_strongly(instruction: Instruction) -> bool:

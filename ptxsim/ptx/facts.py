@@ -102,6 +102,7 @@ FACTS = {
     "tcgen05.dealloc": Facts(result=False, trace=True, waits_for="warp"),
     "tcgen05.relinquish_alloc_permit": Facts(result=False, trace=True, waits_for="warp"),
     "tcgen05.mma": Facts(result=False, trace=True, work=40),
+    "tcgen05.cp": Facts(result=False, trace=True, work=8),
     "tcgen05.commit": Facts(result=False, trace=True),
     "tcgen05.ld": Facts(trace=True, waits_for="warp", work=8),
     "tcgen05.st": Facts(result=False, trace=True, waits_for="warp", work=8),
@@ -161,7 +162,7 @@ NOT_SIMULATED = {
     "mip maps, gathers and queries of textures": ("tex.level", "tex.grad", "tex.base", "tld4", "txq"),
     "tensor maps made or changed by a kernel": ("tensormap",),
     "cluster launch control": ("clusterlaunchcontrol",),
-    "copies and shifts in tensor memory": ("tcgen05.cp", "tcgen05.shift"),
+    "shifts in tensor memory": ("tcgen05.shift",),
     "products with scales of blocks, sparse ones and those of one warp": ("tcgen05.mma.sp", "tcgen05.mma.ws"),
     "instructions for debuggers": ("brkpt", "pmevent"),
 }

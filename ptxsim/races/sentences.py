@@ -99,8 +99,8 @@ MENDS = {
     "store-unwaited": "The thread of the bulk store at {place} never waits for it. Before its fence and its flag it "
     "waits until the bytes have arrived: cp.async.bulk.wait_group, without .read",
     # ---- tensor memory
-    "wait-for-product": "First wait for the phase of the mbarrier that a tcgen05.commit of that thread, behind the "
-    "product, tells",
+    "wait-for-product": "First wait for the phase of the mbarrier that a tcgen05.commit of that thread, behind it, "
+    "tells",
     "wait-for-tensor-store": "The warp that stores waits first (tcgen05.wait::st), and then tells others, by a barrier "
     "or an arrival",
     "order-in-tensor-memory": "The other warp waits first ({wait}), and then comes a barrier, or an arrival for which "

@@ -9,8 +9,9 @@ DOES = {
     "tcgen05.st": "writes",
     "tcgen05.dealloc": "frees",
     "tcgen05.mma": "starts a product on",
+    "tcgen05.cp": "starts a copy to",
 }
-STARTED = {"tcgen05.mma": "the product", "tcgen05.st": "the tcgen05.st"}
+STARTED = {"tcgen05.mma": "the product", "tcgen05.cp": "the copy", "tcgen05.st": "the tcgen05.st"}
 
 
 def flying(mine: Instruction, theirs: Instruction, them: str, line: str, place: str) -> Why:
@@ -18,9 +19,9 @@ def flying(mine: Instruction, theirs: Instruction, them: str, line: str, place: 
     root = theirs.opcode.root
     text = (
         f"{DOES[mine.opcode.root]} {place} before {STARTED[root]} into it is known to be done; {them} started it at "
-        f"{line}. {mend('wait-for-product' if root == 'tcgen05.mma' else 'wait-for-tensor-store')}"
+        f"{line}. {mend('wait-for-tensor-store' if root == 'tcgen05.st' else 'wait-for-product')}"
     )
-    return Why("product-not-awaited" if root == "tcgen05.mma" else "tensor-store-not-awaited", text)
+    return Why("tensor-store-not-awaited" if root == "tcgen05.st" else "product-not-awaited", text)
 
 
 def conflict(mine: Instruction, theirs: Instruction, them: str, line: str, place: str) -> Why:

@@ -10,7 +10,7 @@ CHUNK = 16
 """Bytes of the unit in which tensor cores read shared memory."""
 KNOWN = {
     "wgmma": ("wgmma-still-reads", "First wgmma.wait_group, then free the slot"),
-    "tcgen05.mma": (
+    "tcgen05": (
         "mma-still-reads",
         "First wait for the phase of the mbarrier that tcgen05.commit tells, then free the slot",
     ),
@@ -48,7 +48,7 @@ class AsyncReads:
         machine, instructions = self.machine, self.machine.launch.code.instructions
         reading = next(each for each in self.going_on if chunks[hit[0]] in each.chunks)
         reader = instructions[reading.pc].opcode.root
-        cause, first = KNOWN[reader]
+        cause, first = KNOWN[reader.partition(".")[0]]
         place = machine.shared.describe(int(unit[hit[0]]) * size % machine.shared.stride)
         text = (
             f"{machine.describe_thread(int(lanes[hit[0]]))} writes {place}, which the {reader} at "

@@ -14,6 +14,9 @@ from ..races.findings import Explained
 from ..races.proxies import Fence, fence_of
 from ..races.shadow import IN_FLIGHT, Shadow
 
+WARPS = ("tcgen05.ld", "tcgen05.st")
+"""What a warp does as a whole; the rest is a thread's."""
+
 
 class TensorFences:
     """Those of one machine, warp by warp: a load or a store is one's as a whole."""
@@ -60,7 +63,7 @@ class TensorFences:
         machine = self.machine
         mine, there = int(machine.warp_of[lane]), int(machine.orders.trail.pcs(time))
         first, second = (machine.launch.code.instructions[each].opcode.root for each in (there, pc))
-        if mine == warp and (first != "tcgen05.mma" or first == second):
+        if mine == warp and (first in WARPS or second not in WARPS):
             return  # it comes in order, or behind its own wait
         if machine.orders.unseen(np.array([lane]), np.array([other]), np.array([time]))[0]:
             return  # a finding says so

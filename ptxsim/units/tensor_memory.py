@@ -29,12 +29,13 @@ SLICE = 32
 """Columns are given in so many, or twice, four, eight or sixteen times as many."""
 ISSUE = 200
 """Steps of work (work.py) of a product."""
+NOTHING = np.zeros(0, np.int64)
 
 
 @dataclass(eq=False)
 class Product:
-    """A tcgen05.mma of one lane: the cells that it writes, those that it reads (of A), and what of shared memory. In a
-    pair they are of both blocks."""
+    """A tcgen05.mma, or a tcgen05.cp, of one lane: the cells that it writes, those that it reads (of A), and what of
+    shared memory. In a pair they are of both blocks."""
 
     lane: int
     pc: int
@@ -261,22 +262,31 @@ class TensorMemory(Rendezvous[Asking]):
     ) -> None:
         """This lane starts a product: the cells that it writes (and reads, if it adds to them), the cells of A that it
         reads, and the chunks of the resident shared memory."""
-        machine = self.machine
-        machine.work(ISSUE)
-        machine.shadow.on_async_read(
-            machine, Reach(np.full(len(chunks), lane), chunks, CHUNK, pc), noted=False
-        )
+        reading = self._read_shared(pc, lane, chunks)
         if len(read):
-            self._begin_read(pc, np.full(len(read), lane), read)
+            others = read[~self._in_order(lane, read, ("tcgen05.cp",))]
+            self._begin_read(pc, np.full(len(others), lane), others)
             self._count(read, 1)
-        issued = self._start(pc, lane, cells, adds)
-        reading = Reading(pc, chunks)
-        machine.async_reads.begin(reading)
+        issued = self._start(pc, lane, cells, adds, ("tcgen05.mma", "tcgen05.cp"))
         self.products.append(Product(lane, pc, issued, cells, read, reading))
 
-    def _start(self, pc: int, lane: int, cells: np.ndarray, adds: bool) -> int:
-        """Its sums; those of the thread's own products come one after the other."""
-        others = cells[~self._in_order(lane, cells)]
+    def copy(self, pc: int, lane: int, cells: np.ndarray, chunks: np.ndarray) -> None:
+        """This lane starts a copy of these chunks to these cells; it waits for nothing that the lane started before."""
+        reading = self._read_shared(pc, lane, chunks)
+        issued = self._start(pc, lane, cells, False, ())
+        self.products.append(Product(lane, pc, issued, cells, NOTHING, reading))
+
+    def _read_shared(self, pc: int, lane: int, chunks: np.ndarray) -> Reading:
+        machine, reading = self.machine, Reading(pc, chunks)
+        machine.work(ISSUE)
+        reach = Reach(np.full(len(chunks), lane), chunks, CHUNK, pc)
+        machine.shadow.on_async_read(machine, reach, noted=False)
+        machine.async_reads.begin(reading)
+        return reading
+
+    def _start(self, pc: int, lane: int, cells: np.ndarray, adds: bool, behind: tuple[str, ...]) -> int:
+        """What it writes; it comes `behind` such instructions of the thread by itself."""
+        others = cells[~self._in_order(lane, cells, behind)]
         self._must_not_be_read(pc, np.array([lane]), cells)
         shadow, machine = self.shadow, self.machine
         if len(others):
@@ -289,10 +299,12 @@ class TensorMemory(Rendezvous[Asking]):
         shadow.on_flight(machine, Reach(np.full(len(cells), lane), cells, 4, pc), time)
         return time
 
-    def _in_order(self, lane: int, cells: np.ndarray) -> np.ndarray:
-        """Which of these cells a product of this lane is at: the next one waits for it by itself."""
+    def _in_order(self, lane: int, cells: np.ndarray, roots: tuple[str, ...]) -> np.ndarray:
+        """Which of these cells an instruction of these roots is at that this lane has started."""
         started = self.shadow.flights(cells, lane + self.machine.orders.first_lane)
-        return np.isin(started, [each.issued for each in self.products if each.lane == lane])
+        code = self.machine.launch.code.instructions
+        own = [each for each in self.under_way(lane) if code[each.pc].opcode.root in roots]
+        return np.isin(started, [each.issued for each in own])
 
     def under_way(self, lane: int) -> list[Product]:
         """The products of this lane that nobody knows to be over."""

@@ -27,6 +27,7 @@ struct alignas(64) CUtensorMap { unsigned char bytes[128]; };
 #define MMA_T(d, a, b, what, add) asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %4, 0;\n" \
     "tcgen05.mma.cta_group::1.kind::f16 [%0], [%1], %2, %3, p;\n}" \
     :: "r"(d), "r"(a), "l"(b), "r"(what), "r"(add) : "memory")
+#define CP(shape, at, a) asm volatile("tcgen05.cp.cta_group::1." shape " [%0], %1;" :: "r"(at), "l"(a) : "memory")
 #define COMMIT(b) asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" \
     :: "r"(AT(b)) : "memory")
 #define BEFORE asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory")
