@@ -1,55 +1,123 @@
 """Every bit of what tells tcgen05 where and what is turned over: the numbers change, or a finding names it. A bit that
 changes nothing stands in a table, with its reason."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 from ptxsim import launch
-from tests.ptxsim.units.test_tensor_memory import COLUMNS, END, TILES, in_chunks, kernel, numbers
+from tests.ptxsim.units.test_tensor_memory import kernel, numbers
 from tests.sample import one_in
 
 BITS = {"what": 32, "a": 64, "b": 64, "place": 32, "from": 32, "parity": 1}
 """What the kernel is told, and its bits: the instruction's descriptor, those of A and B, the addresses of D and of a
 load, and the parity of the wait."""
+K, M = 16, 128
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Of A and B in shared memory: the distances and the swizzle that a descriptor tells, the bytes of a row that is
+    swizzled (0: none), and whether K is the slower dimension."""
+
+    leading: int
+    stride: int
+    swizzle: int = 0
+    width: int = 0
+    transposed: bool = False
+    n: int = 64
+
+    def place(self, row: int, k: int, rows: int) -> int:
+        """Of a number the byte, by the PTX ISA's text."""
+        if not self.width:
+            return k // 8 * rows * 16 + row // 8 * 128 + row % 8 * 16 + k % 8 * 2
+        if self.transposed:
+            at = row // 64 * self.leading + k // 8 * self.stride + k % 8 * self.width + row % 64 * 2
+        else:
+            at = row // 8 * self.stride + row % 8 * self.width + 2 * k
+        return at ^ (at >> 7 & self.width // 16 - 1) << 4
+
+    def bytes_of(self, matrix: np.ndarray, size: int) -> np.ndarray:
+        """So many bytes with the matrix in them, and other numbers where it is not."""
+        found = np.random.default_rng(2).integers(1, 9, size // 2).astype(np.float16)
+        for (row, k), number in np.ndenumerate(matrix):
+            found[self.place(row, k, len(matrix)) // 2] = number
+        return found
+
+    def descriptor(self, name: str, rows: int) -> str:
+        leading = self.leading or rows * 16
+        more = leading >> 4 << 16 | self.stride >> 4 << 32 | 1 << 46 | self.swizzle << 61
+        return f"((u64)((AT({name}) & 0x3FFFF) >> 4) | {more}ull)"
+
+
+LAYOUTS = {
+    "not swizzled": Layout(0, 128),
+    "rows of 128 bytes": Layout(16, 1024, 2, 128),
+    "rows of 64 bytes": Layout(16, 512, 4, 64),
+    "M and N faster than K": Layout(2048, 1024, 2, 128, transposed=True, n=128),
+}
 OF_OTHER_LANES = "a matrix takes all lanes, whatever bits 5 and 6 of the lane are"
 OF_OWN_LANES = "a warp reaches its own 32 lanes; a note says so"
 OF_PAIRS = "bit 7 of the lane: kernels for pairs set it in the odd block"
+ONE_ROW = "K of one product lies in one swizzled row: there is no next one along K"
 SAME = {
-    **{("place", bit): OF_OTHER_LANES for bit in (21, 22)},
-    **{("from", bit): OF_OWN_LANES for bit in (21, 22)},
-    ("place", 23): OF_PAIRS,
-    ("from", 23): OF_PAIRS,
+    **{(name, "place", bit): OF_OTHER_LANES for name in LAYOUTS for bit in (21, 22)},
+    **{(name, "from", bit): OF_OWN_LANES for name in LAYOUTS for bit in (21, 22)},
+    **{(name, word, 23): OF_PAIRS for name in LAYOUTS for word in ("place", "from")},
+    **{
+        (name, word, bit): ONE_ROW
+        for name in ("rows of 128 bytes", "rows of 64 bytes")
+        for word in ("a", "b")
+        for bit in range(16, 30)
+    },
 }
 """Bits that change nothing, and why."""
-BODY = f"""
-    {COLUMNS}{TILES}
-    u64 a = PLAIN(A, 128) ^ flips[1], b = PLAIN(B, 64) ^ flips[2];
-    unsigned what = WHAT(128, 64) ^ (unsigned)flips[0], place = at ^ (unsigned)flips[3];
-    if (t == 0) {{
+BODY = """
+    unsigned t = threadIdx.x, w = t / 32;
+    __shared__ unsigned at;
+    __shared__ u64 done;
+    __shared__ alignas(1024) unsigned A[4096], B[4096];
+    if (w == 0) ALLOC(&at, NN);
+    if (t == 0) { INIT(&done, 1); INIT_FENCE; }
+    for (unsigned i = t; i < 4096; i += 128) { A[i] = in[i]; B[i] = in[4096 + i]; }
+    FENCE_ASYNC;
+    __syncthreads();
+    u64 a = OF_A ^ flips[1], b = OF_B ^ flips[2];
+    unsigned what = (WHAT(128, NN) | TRANSPOSED << 15) ^ (unsigned)flips[0], place = at ^ (unsigned)flips[3];
+    if (t == 0) {
         MMA(place, a, b, what, 0);
         COMMIT(&done);
-    }}
+    }
     WAIT(&done, (unsigned)flips[5]);
     __syncwarp();
-    for (unsigned n = 0; n < 64; n += 4) {{
+    for (unsigned n = 0; n < NN; n += 4) {
         unsigned v[4];
-        LD(v, (mine + n) ^ (unsigned)flips[4]);
+        LD(v, (at + (w * 32 << 16) + n) ^ (unsigned)flips[4]);
         WAIT_LD;
-        for (unsigned i = 0; i < 4; i++) out[t * 64 + n + i] = __uint_as_float(v[i]);
-    }}
-    {END}
+        for (unsigned i = 0; i < 4; i++) out[t * NN + n + i] = __uint_as_float(v[i]);
+    }
+    __syncthreads();
+    if (w == 0) FREE(at, NN);
 """
 
 
-@pytest.fixture(scope="module")
-def outcome():
-    """A function (word, bit) that gives the findings, the numbers, and the notes."""
-    told = kernel(BODY, "float* out, const __half* in, const unsigned long long* flips")
-    a, b = numbers(128, 16), numbers(64, 16, 1)
-    tiles = np.concatenate([in_chunks(a), in_chunks(b)])
+@pytest.fixture(scope="module", params=one_in(4, LAYOUTS))
+def outcome(request):
+    """The name of a layout, a function (word, bit) that gives the findings, the numbers, and the notes, and what is
+    right."""
+    layout = LAYOUTS[request.param]
+    parts = {"NN": layout.n, "TRANSPOSED": "3u" if layout.transposed else "0u"}
+    parts |= {"OF_A": layout.descriptor("A", M), "OF_B": layout.descriptor("B", layout.n)}
+    body = BODY
+    for name, text in parts.items():
+        body = body.replace(name, str(text))
+    told = kernel(body, "float* out, const unsigned* in, const unsigned long long* flips")
+    a, b = numbers(M, K), numbers(layout.n, K, 1)
+    tiles = np.concatenate([layout.bytes_of(each, 4096 * 4) for each in (a, b)]).view(np.uint32)
 
     def run(word: str | None, bit: int = 0):
-        flips, out = np.zeros(6, np.uint64), np.full((128, 64), np.nan, np.float32)
+        flips, out = np.zeros(6, np.uint64), np.full((M, layout.n), np.nan, np.float32)
         if word:
             flips[list(BITS).index(word)] = np.uint64(1) << np.uint64(bit)
         report = launch(told, 1, 128, (out, tiles, flips))
@@ -57,12 +125,12 @@ def outcome():
 
     hazards, out, _ = run(None)
     assert not hazards and np.array_equal(out, a.astype(np.float32) @ b.T.astype(np.float32))
-    return run, out
+    return request.param, run, out
 
 
 @pytest.mark.parametrize("word", BITS)
 def test_no_bit_is_passed_over(outcome, word):
-    run, right = outcome
+    layout, run, right = outcome
     same = []
     tried = one_in(5, range(BITS[word]))
     for bit in tried:
@@ -70,4 +138,4 @@ def test_no_bit_is_passed_over(outcome, word):
         if not hazards and np.array_equal(out, right):
             same.append(bit)
             assert word != "from" or bit == 23 or any("its number says" in note for note in notes)
-    assert same == [bit for each, bit in SAME if each == word and bit in tried]
+    assert same == [bit for name, each, bit in SAME if (name, each) == (layout, word) and bit in tried]
