@@ -73,7 +73,7 @@ def bulk(decoder: Operands, ins: Instruction) -> Callable:
 # --------------------------------------------------------------------------- operands
 
 
-def _shared_reader(decoder: Operands, operand: Address) -> Callable[[Hopper], np.ndarray]:
+def shared_reader(decoder: Operands, operand: Address) -> Callable[[Hopper], np.ndarray]:
     """Bytes of shared memory, inside of their block, of the active lanes."""
     read = cluster_reader(decoder, operand)
 
@@ -133,7 +133,7 @@ def _map_at(machine: Hopper, address: int, at: int, rank: int, pc: int) -> Layou
     return layout
 
 
-def _chunks(
+def chunks_at(
     machine: Hopper, offset: int, size: int, at: int, aligned: int, layout: Layout | None = None
 ) -> np.ndarray:
     """The chunks of a block's shared memory that `size` bytes from an offset on are."""
@@ -258,7 +258,7 @@ def reported(machine: Hopper, pc: int) -> Iterator[None]:
 # --------------------------------------------------------------------------- copies
 
 
-def _empty(lane: int, pc: int, size: int) -> Load:
+def empty(lane: int, pc: int, size: int) -> Load:
     """A copy that may not be made: it moves nothing, and its bytes count, so that who waits for them goes on."""
     return Load(lane, pc, 0, NOTHING, np.zeros(0, UNIT[CHUNK]), None, NOTHING, CHUNK, size)
 
@@ -275,7 +275,7 @@ def _send_out(machine: Hopper, store: Store) -> None:
 def _load_tensor(decoder: Operands, ins: Instruction) -> Callable:
     """cp.async.bulk.tensor.nd.shared::cluster.global.mbarrier::complete_tx::bytes{.multicast::cluster}{.cta_group::n}
     [to], [map, {x, y}], [mbarrier]{, mask}. With .cta_group::2 the mbarrier may lie in the other block of the pair."""
-    to, barrier = _shared_reader(decoder, ins.operands[0]), cluster_reader(decoder, ins.operands[2])
+    to, barrier = shared_reader(decoder, ins.operands[0]), cluster_reader(decoder, ins.operands[2])
     in_pairs = ins.opcode.has("cta_group::2")
     tensor, receivers = _tensor_reader(decoder, ins.operands[1]), _receivers(decoder, ins, 3)
     pc = decoder.pc
@@ -289,9 +289,9 @@ def _load_tensor(decoder: Operands, ins: Instruction) -> Callable:
             if not in_pairs:
                 in_one_block(int(machine.block_of[lane]), counter, at)
             size, itemsize = layout.box_bytes, layout.itemsize
-            load = _empty(lane, pc, size)
+            load = empty(lane, pc, size)
             with reported(machine, pc):
-                chunks = _chunks(machine, offset, size, at, TENSOR_ALIGNED, layout)
+                chunks = chunks_at(machine, offset, size, at, TENSOR_ALIGNED, layout)
                 load = replace(load, chunks=chunks, data=np.zeros(len(chunks), UNIT[CHUNK]))
                 buffer, units, inside = _units(machine, layout, coordinates, at)
                 data = np.zeros(size // itemsize, UNIT[itemsize])
@@ -306,7 +306,7 @@ def _load_tensor(decoder: Operands, ins: Instruction) -> Callable:
 def _load(decoder: Operands, ins: Instruction) -> Callable:
     """cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes{.multicast::cluster} [to], [from], size,
     [mbarrier]{, mask}."""
-    to, barrier = _shared_reader(decoder, ins.operands[0]), _shared_reader(decoder, ins.operands[3])
+    to, barrier = shared_reader(decoder, ins.operands[0]), shared_reader(decoder, ins.operands[3])
     source, size = address_reader(decoder, ins.operands[1], wide=True), decoder.source(ins.operands[2], "u32")
     receivers = _receivers(decoder, ins, 4)
     pc = decoder.pc
@@ -316,9 +316,9 @@ def _load(decoder: Operands, ins: Instruction) -> Callable:
         lanes, offsets, barriers = machine.active().tolist(), to(machine).tolist(), barrier(machine).tolist()
         of_lane = zip(lanes, offsets, barriers, receivers(machine), strict=True)
         for at, (lane, offset, by, blocks) in enumerate(of_lane):
-            load = _empty(lane, pc, sizes[at])
+            load = empty(lane, pc, sizes[at])
             with reported(machine, pc):
-                chunks = _chunks(machine, offset, _whole(machine, sizes[at], at), at, CHUNK)
+                chunks = chunks_at(machine, offset, _whole(machine, sizes[at], at), at, CHUNK)
                 load = replace(load, chunks=chunks, data=np.zeros(len(chunks), UNIT[CHUNK]))
                 buffer, units = _run_of(machine, sources[at], sizes[at], at, "read-beyond-array")
                 load = replace(load, data=buffer.memory.units(CHUNK)[units], buffer=buffer, units=units)
@@ -331,7 +331,7 @@ def _send_shared(decoder: Operands, ins: Instruction) -> Callable:
     """cp{.reduce}.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes{.redOp.type} [to], [from], size,
     [mbarrier]: to a block of the cluster, in which the mbarrier lies as well."""
     to, barrier = cluster_reader(decoder, ins.operands[0]), cluster_reader(decoder, ins.operands[3])
-    source = _shared_reader(decoder, ins.operands[1])
+    source = shared_reader(decoder, ins.operands[1])
     size = decoder.source(ins.operands[2], "u32")
     pc = decoder.pc
     kind = ins.opcode.types[-1] if ins.opcode.types else "b32"
@@ -349,10 +349,12 @@ def _send_shared(decoder: Operands, ins: Instruction) -> Callable:
             zip(machine.active().tolist(), source(machine).tolist(), strict=True)
         ):
             in_one_block(int(blocks[at]), int(others[at]), at)
-            load = _empty(lane, pc, sizes[at])
+            load = empty(lane, pc, sizes[at])
             with reported(machine, pc):
-                read = _own(machine, lane, _chunks(machine, start, _whole(machine, sizes[at], at), at, CHUNK))
-                chunks = _chunks(machine, int(offsets[at]), sizes[at], at, CHUNK)
+                read = _own(
+                    machine, lane, chunks_at(machine, start, _whole(machine, sizes[at], at), at, CHUNK)
+                )
+                chunks = chunks_at(machine, int(offsets[at]), sizes[at], at, CHUNK)
                 data = machine.shared.memory.units(CHUNK)[read]
                 load = Load(lane, pc, 0, chunks, data, machine.shared, read, CHUNK, sizes[at], width, change)
             send(machine, load, int(counters[at]), [int(blocks[at])])
@@ -368,7 +370,7 @@ def in_one_block(block: int, of_mbarrier: int, at: int) -> None:
 
 def _store_tensor(decoder: Operands, ins: Instruction) -> Callable:
     """cp{.reduce}.async.bulk.tensor.nd.global.shared::cta{.redOp}.bulk_group [map, {x, y}], [from]."""
-    tensor, source = _tensor_reader(decoder, ins.operands[0]), _shared_reader(decoder, ins.operands[1])
+    tensor, source = _tensor_reader(decoder, ins.operands[0]), shared_reader(decoder, ins.operands[1])
     pc, opcode = decoder.pc, ins.opcode
 
     def step(machine: Hopper) -> None:
@@ -376,7 +378,7 @@ def _store_tensor(decoder: Operands, ins: Instruction) -> Callable:
             zip(machine.active().tolist(), source(machine).tolist(), tensor(machine), strict=True)
         ):
             with reported(machine, pc):
-                chunks = _chunks(machine, offset, layout.box_bytes, at, TENSOR_ALIGNED, layout)
+                chunks = chunks_at(machine, offset, layout.box_bytes, at, TENSOR_ALIGNED, layout)
                 chunks = _own(machine, lane, chunks)
                 buffer, units, inside = _units(machine, layout, coordinates, at)
                 data = machine.shared.memory.units(CHUNK)[chunks].view(UNIT[layout.itemsize])[inside]
@@ -390,7 +392,7 @@ def _store_tensor(decoder: Operands, ins: Instruction) -> Callable:
 
 def _store(decoder: Operands, ins: Instruction) -> Callable:
     """cp{.reduce}.async.bulk.global.shared::cta.bulk_group{.redOp.type} [to], [from], size."""
-    to, source = address_reader(decoder, ins.operands[0], wide=True), _shared_reader(decoder, ins.operands[1])
+    to, source = address_reader(decoder, ins.operands[0], wide=True), shared_reader(decoder, ins.operands[1])
     size, pc = decoder.source(ins.operands[2], "u32"), decoder.pc
     kind = ins.opcode.types[-1] if ins.opcode.types else "b32"
     change, itemsize = _reduction(ins.opcode, kind), DTYPES[kind].itemsize
@@ -401,7 +403,7 @@ def _store(decoder: Operands, ins: Instruction) -> Callable:
             zip(machine.active().tolist(), source(machine).tolist(), strict=True)
         ):
             with reported(machine, pc):
-                chunks = _chunks(machine, offset, _whole(machine, sizes[at], at), at, CHUNK)
+                chunks = chunks_at(machine, offset, _whole(machine, sizes[at], at), at, CHUNK)
                 chunks = _own(machine, lane, chunks)
                 buffer, units = _run_of(machine, places[at], sizes[at], at, "write-beyond-array")
                 data = machine.shared.memory.units(CHUNK)[chunks]

@@ -17,6 +17,8 @@ def mov(op: Opcode) -> Pure:
 
 def pack(parts: Sequence[np.ndarray], kind: str) -> np.ndarray:
     """Join parts, the first one lowest, into one value of a bit type: `mov.b64 d, {a, b}`."""
+    if kind == "b128":
+        return np.ascontiguousarray(np.stack(np.broadcast_arrays(*parts), axis=1)).view(DTYPES[kind])[:, 0]
     bits = width(kind) // len(parts)
     result = DTYPES[kind].type(0)
     for i, part in enumerate(parts):
@@ -27,4 +29,7 @@ def pack(parts: Sequence[np.ndarray], kind: str) -> np.ndarray:
 def unpack(x: np.ndarray, count: int) -> tuple[np.ndarray, ...]:
     """Cut a value of a bit type into `count` unsigned parts, the lowest first: `mov.b64 {d, e}, a`."""
     bits = x.itemsize * 8 // count
+    if x.itemsize == 16:
+        parts = np.ascontiguousarray(x).view(f"u{bits // 8}").reshape(-1, count)
+        return tuple(np.ascontiguousarray(part) for part in parts.T)
     return tuple((x >> bits * i).astype(f"u{bits // 8}") for i in range(count))

@@ -113,8 +113,9 @@ class Code:
         self.in_async_proxy = np.array([_in_async_proxy(ins.opcode.text) for ins in self.instructions])
         self.uses_async_proxy = bool(self.in_async_proxy.any())
         self._copies_into_shared = any(
-            "async.bulk" in ins.opcode.text and "complete_tx" in ins.opcode.text for ins in self.instructions
+            "complete_tx" in self.instructions[pc].opcode.text for pc in np.flatnonzero(self.in_async_proxy)
         )
+        self.cancels = any(ins.opcode.root == "clusterlaunchcontrol.try_cancel" for ins in self.instructions)
         self.in_clusters = math.prod(program.cluster) > 1
         self._blocks: dict[int, BasicBlock] = {}
 
@@ -791,10 +792,13 @@ def _syncs_part_of_a_warp(instruction: Instruction) -> bool:
     return not isinstance(mask, Immediate) or int(mask.text, 0) & 0xFFFFFFFF != 0xFFFFFFFF
 
 
+ASYNC = ("wgmma.mma_async", "tcgen05.mma", "tcgen05.cp", "clusterlaunchcontrol.try_cancel")
+
+
 def _in_async_proxy(opcode: str) -> bool:
     """Whether copy engine or tensor cores reach memory on their own (PTX ISA, "Async proxy"): not by cp.async without
     .bulk, nor by st.async."""
-    return "async.bulk" in opcode or opcode.startswith(("wgmma.mma_async", "tcgen05.mma", "tcgen05.cp"))
+    return "async.bulk" in opcode or opcode.startswith(ASYNC)
 
 
 def _reads_strongly(instruction: Instruction) -> bool:

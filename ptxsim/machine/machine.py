@@ -100,7 +100,12 @@ class Machine:
 
         seed = launch.flags.seed
         random = None if seed is None else np.random.default_rng([seed, first])
-        self.begun = min(len(blocks), launch.room.blocks if launch.room else len(blocks))
+        self.at_once = min(len(blocks), launch.room.blocks if launch.room else len(blocks))
+        if code.cancels and len(launch.grids) == 1:  # so that some wait for their turn
+            clusters = self.at_once // launch.cluster_size
+            some = -(-clusters // 2) if random is None else int(random.integers(1, clusters + 1))
+            self.at_once = some * launch.cluster_size
+        self.begun = self.at_once
         self.turns = Turns(self, random)
         self.watch = Watch(self)
         self.settled = Settled(self)
@@ -225,15 +230,27 @@ class Machine:
         for rendezvous in self.rendezvous():
             if rendezvous.waiting:
                 rendezvous.look_again(lanes)
-        if self.launch.room and self.begun < len(self.blocks):
-            self._begin_more(self.launch.room.blocks)
+        if self.begun < len(self.blocks):
+            self._begin_more()
 
-    def _begin_more(self, at_once: int) -> None:
+    def cancel(self) -> tuple[int, int, int, int]:
+        """The next cluster whose turn has not come never begins: the place of its first block, and 1. 0: there is
+        none."""
+        first, threads = self.begun, self.launch.threads
+        if first == len(self.blocks):
+            return 0, 0, 0, 0
+        self.begun += self.launch.cluster_size
+        self.exit(self.every_lane[first * threads : self.begun * threads])
+        grid = self.launch.grids[int(self.launch_of[first])]
+        z, y, x = (int(each) for each in np.unravel_index(int(self.blocks[first]), grid[::-1]))
+        return x, y, z, 1
+
+    def _begin_more(self) -> None:
         """Blocks begin, in their order, cluster by cluster, where others have ended."""
         threads, cluster = self.launch.threads, self.launch.cluster_size
         running = int(np.count_nonzero(self.alive[: self.begun * threads].reshape(-1, threads).any(axis=1)))
         first = self.begun
-        self.begun += min((at_once - running) // cluster * cluster, len(self.blocks) - first)
+        self.begun += min((self.at_once - running) // cluster * cluster, len(self.blocks) - first)
         if self.begun > first:
             self.turns.add(0, self.every_lane[first * threads : self.begun * threads])
 

@@ -113,6 +113,9 @@ FACTS = {
     "wmma.load": Facts(reads=True, trace=True, waits_for="warp", work=8),
     "wmma.store": Facts(writes=True, result=False, trace=True, waits_for="warp", work=8),
     "wmma.mma": Facts(trace=True, waits_for="warp", work=40),
+    # Blocks that wait for their turn
+    "clusterlaunchcontrol.try_cancel": Facts(result=False, trace=True),
+    "clusterlaunchcontrol.query_cancel": Facts(),
     # Barriers
     "bar": Facts(result=False, trace=True, waits_for="warp", counted_as="barriers"),
     "barrier": Facts(result=False, trace=True, waits_for="aligned", counted_as="barriers"),
@@ -161,7 +164,6 @@ NOT_SIMULATED = {
     "surfaces": ("istypep", "suld", "sust", "sured", "suq"),
     "mip maps, gathers and queries of textures": ("tex.level", "tex.grad", "tex.base", "tld4", "txq"),
     "tensor maps made or changed by a kernel": ("tensormap",),
-    "cluster launch control": ("clusterlaunchcontrol",),
     "shifts in tensor memory": ("tcgen05.shift",),
     "products with scales of blocks, sparse ones and those of one warp": ("tcgen05.mma.sp", "tcgen05.mma.ws"),
     "instructions for debuggers": ("brkpt", "pmevent"),

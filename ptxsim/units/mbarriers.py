@@ -95,6 +95,10 @@ class Hopper(Memories, Synchronising, Protocol):
     def mbarrier(self, offset: int) -> "Mbarrier":
         """The mbarrier at this byte of shared memory, in every resident block."""
 
+    def cancel(self) -> tuple[int, int, int, int]:
+        """The next cluster whose turn has not come never begins: the place of its first block, and 1. 0: there is
+        none."""
+
 
 class Mbarrier(Rendezvous[Question]):
     """The mbarrier at one place of shared memory, in every resident block. Arrays have an entry for each block.
