@@ -63,6 +63,7 @@ def shown(text: str) -> str:
 
 def check_file(asked: argparse.Namespace) -> int:
     options = [f"-I{Path(asked.file).resolve().parent}", *asked.option]
+    options += [f"-arch=sm_{asked.arch}"] * bool(asked.arch)
     hints = files.Hints()
     try:
         with TemporaryDirectory() as headers:
@@ -172,6 +173,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="ARG",
         help="one for each parameter, in order; see below",
     )
+    add("--arch", metavar="CC", help="compute capability that it is compiled for: 90a, 100a (80 if not given)")
     add("--option", action="append", default=[], metavar="OPT", help="of the compiler: --option=-DN=4")
     add(
         "--max-steps",

@@ -465,18 +465,20 @@ def _why_not_compiled(said: str, wanted: Build, version: int) -> str:
     return said.rstrip()
 
 
-OF_90A = {"wgmma", "setmaxnreg"}
-"""Instructions that plain compute_90 has not."""
+NEEDED = {"wgmma": "90a", "setmaxnreg": "90a", "tcgen05": "100a"}
+"""The --arch of instructions that no plain one has."""
 
 
 def _arch_needed(said: str) -> str:
     """Which --arch has the instructions that ptxas refuses; "" where it complains of anything else."""
-    refused = re.compile(r"Instruction '(\w+)[^']*' (?:not supported|cannot be compiled)")
+    refused = re.compile(r"(?:Instruction|Feature) '(\w*)[^']*' (?:not supported|cannot be compiled)")
     errors = re.findall(r"^ptxas .*; error +: (.+)$", said, re.M)
     names = dict.fromkeys(found[1] if (found := refused.match(each)) else each for each in errors)
-    if not names or names.keys() - OF_90A:
+    names.pop("", None)  # a part of an instruction: .cta_group
+    if not names or names.keys() - NEEDED.keys():
         return ""
-    return f"{' and '.join(names)} need{'s' * (len(names) == 1)} --arch 90a"
+    arch = max((NEEDED[name] for name in names), key=lambda arch: int(arch[:-1]))
+    return f"{' and '.join(names)} need{'s' * (len(names) == 1)} --arch {arch}"
 
 
 def library_of(function: str) -> str:

@@ -13,9 +13,6 @@ HOPPER = ("-arch=sm_90a",)
 TILE = "__shared__ alignas(128) int tile[64];\n"
 
 NOT_THERE = {
-    "cluster launch control": ("cluster launch control", TILE + 'asm volatile("clusterlaunchcontrol.try_cancel.async'
-                               '.shared::cta.mbarrier::complete_tx::bytes.b128 [%0], [%0];" :: "r"(SHARED(tile)));'
-                               " // HERE"),
     "mip map": ("mip maps, gathers", "out[t] = tex2DLod<int>(in[t], t, t, 1); // HERE"),
     "surface": ("surfaces", "surf2Dwrite(t, (cudaSurfaceObject_t)in[t], t * 4, 0); // HERE"),
     "tensor copy im2col": ("im2col", TILE + 'asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global'
