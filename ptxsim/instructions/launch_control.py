@@ -47,8 +47,9 @@ def query_cancel(decoder: Operands, ins: Instruction) -> Callable:
     opcode, to = ins.opcode, ins.operands[0]
     read = decoder.source(ins.operands[1], "b128")
     puts = [decoder.target(each) for each in (to.items if isinstance(to, Vector) else (to,))]
+    take: list[Callable[[np.ndarray], np.ndarray]]
     if opcode.has("is_canceled"):
-        take = [lambda word: (word[:, 2] & 1).astype(bool)]
+        take = [lambda words: (words[:, 2] & 1).astype(bool)]
     elif opcode.has("get_first_ctaid"):
         take = [*PARTS.values(), PARTS["x"]]
     else:
