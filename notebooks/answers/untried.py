@@ -193,6 +193,15 @@ class Untried:
             if known := [counted[register] for register in step.read if register in counted]:
                 # of ~k_tiles and -24 as well
                 yield from ((_whole(abs(value) * min(known)), step.itself) for value in step.constants)
+            if step.constants == [0]:
+                bits = ((one, bit) for one in step.read if one in counted for bit in self._lowest_bits(one))
+                yield from ((_whole(bit * counted[one]), False) for one, bit in bits)
+
+    def _lowest_bits(self, register: int) -> list[int]:
+        """Of each mask that leaves a part of a count in this register: below that bit nothing is left, and a compiler
+        asks so whether `count >> 6` is 0."""
+        masks = [one for one in self.touching[register] if one.root == "and" and one.made == [register]]
+        return [value & -value for one in masks for value in one.constants if value]
 
     def _constants_beside(self, counted: Counted) -> Iterator[tuple[int, bool]]:
         """The same of counters that stand beside one of these in its loop, and are compared with nothing else."""

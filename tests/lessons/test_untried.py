@@ -43,6 +43,8 @@ def found_in(before="", more="", inside=""):
         ({"before": "if (k_tiles == 11) return;"}, 11),
         ({"inside": "if (k_tile * 16 >= 320) return;"}, 21),
         ({"before": "int turns = 0;", "inside": "if (++turns == 30) return;"}, 30),
+        ({"inside": "if (k_tile >> 5) return;"}, 33),
+        ({"inside": "if (k_tile & 64) return;"}, 65),
         ({"before": "int left = 30;", "more": "&& left-- > 0"}, 30),
     ],
     ids=lambda value: " ".join(value.values()) if isinstance(value, dict) else "",
