@@ -39,7 +39,7 @@ def _groups(answer: Any) -> None:
     landed = (y.reshape(3, 4, 32) == x.reshape(4, 32)).all(axis=2).sum(axis=1)
     for look, mine, counted in zip(LOOKS, said, landed):
         if mine != counted:
-            fail(f"at the {look} look not {mine} pieces are sure to have landed.", f"{look}-look")
+            fail(f"at the {look} look {mine} is not how many pieces are sure to have landed.", f"{look}-look")
 
 
 def _on_their_way(events: Iterable[Event], at: type[Event], pieces: int, last: int) -> int:
@@ -126,7 +126,8 @@ def _ring(kernel: Any) -> None:
             fail(f"{right} cp.async does not bring each piece, once.", "not-by-copies")
         demand_from_tile(events, "slots")
         ahead = min(_on_their_way(mine, Store, pieces, last=3) for mine in events)
-        text = f"{right} {ahead} later pieces are on their way when one is used."
+        are = "is" if ahead == 1 else "are"
+        text = f"{right} only {ahead} of the pieces after it {are} on the way when one is used."
         demand(ahead >= 2, text, "few-on-their-way")
 
 
@@ -158,7 +159,7 @@ def _reported() -> int:
 def _two_readers(answer: Any) -> str | None:
     kernel, line, threads = kernel_and_numbers(answer, "the line", "the number of threads")
     demand(line == _reported(), f"the producer does not wait in line {line}.", "other-line")
-    demand(threads == 96, f"not {threads} threads come to that barrier.", "other-number")
+    demand(threads == 96, f"{threads} is not how many threads come to that barrier.", "other-number")
     events = _demand_right(kernel, READERS, (1,))[MANY]
     demand_from_tile(events[1:], "slot")
     for warp, mine in enumerate(events[1:], start=1):

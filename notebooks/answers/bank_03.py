@@ -15,6 +15,7 @@ from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import clean_side_by_side, compiled, simulate
 from ptxsim import Report
 from ptxsim.observe.events import Copy, Event, Load, Work
+from ptxsim.races.hazards import Hazard
 
 from .common import (
     Warps,
@@ -104,7 +105,11 @@ def _four_orders(answer: Any) -> None:
         report, _ = _product(kernel, ONE_BLOCK, np.int8(ord(name)))
         demand_no_hazard(report)
         counted = k_tiles_on_their_way(report, K_TILES)
-        demand(mine == counted, f"order {name} has not {mine} k-tiles on their way.", f"order-{name}")
+        demand(
+            mine == counted,
+            f"in order {name} {mine} is not how many k-tiles are on their way.",
+            f"order-{name}",
+        )
 
 
 def _wide_fragments(kernel: Any) -> None:
@@ -136,8 +141,39 @@ def _early(answer: Any) -> str | None:
     return needless_barrier(kernel, _demand_ahead(kernel), MANY, _demand_ahead)
 
 
+# A thread leaves a mark whenever it calls `load`: a read of global memory by k + 1 lanes.
+LOAD = "auto load = [&](int k, int buffer, int set) {"
+LOAD_MARK = " if (threadIdx.x % 32 <= k) *(const volatile float*)A;"
+K_BLOCKS, FMAS = 8, 16
+"""Of a k-tile; of a k-block, in each thread."""
+
+
 def _in_time(kernel: Any) -> str | None:
-    return needless_barrier(kernel, _demand_ahead(kernel), MANY + 1, _demand_ahead)
+    return needless_barrier(kernel, _loaded_ahead(kernel), MANY + 1, _loaded_ahead)
+
+
+def _loaded_ahead(kernel: Any) -> Warps:
+    """What the warps do with MANY k-tiles, if the kernel is right and loads the fragments of each k-block before the
+    math of the one before it."""
+    warps = _demand_ahead(kernel)
+    if late := _late_fragments(kernel):
+        text = f"the product is right, but the fragments of {len(late)} of {K_BLOCKS * K_TILES - 1} k-blocks are loaded"
+        fail(f"{text} only after the math of the k-block before.", "no-fragments-ahead")
+    return warps
+
+
+def _late_fragments(kernel: Any) -> list[int]:
+    """k-blocks, counted through all k-tiles, whose last load stands behind the math of the k-block before, or behind
+    three quarters of it. Of a kernel that loads in another way nothing is known."""
+    marked = type(kernel)(kernel.code.replace(LOAD, LOAD + LOAD_MARK), kernel.name, options=kernel.options)
+    done, last = 0.0, dict[int, int]()
+    for event in _product(marked, ONE_BLOCK)[0].events[0]:
+        if isinstance(event, Work):
+            done += event.fma / FMAS
+        elif isinstance(event, Load):
+            multiplied, k = int(done + 0.25), round(event.bytes / 4) - 1
+            last[multiplied + (k - multiplied) % K_BLOCKS] = multiplied
+    return [k_block for k_block, multiplied in last.items() if 0 < k_block <= multiplied]
 
 
 # --------------------------------------------------------------------------- 03.15: sums of rows
@@ -161,6 +197,10 @@ def _row_sums(answer: Any) -> str | None:
     some = threads <= piece <= LONGEST
     text = f"a piece of {piece} floats: take {threads} to {LONGEST:,}, one for each thread and more."
     demand(some, text, "other-piece")
+    for name, said in ("THREADS", threads), ("PIECE", piece):
+        written = re.search(rf"\b{name} = (\d+)[,;]", kernel.code)
+        text = f"my_answer says {said}, and in the kernel {name} is {written[1] if written else said}."
+        demand(not written or int(written[1]) == said, text, "other-in-my-answer")
     events = _row_sums_right(kernel, threads, piece)
     check = partial(_row_sums_right, threads=threads, piece=piece)
     return needless_barrier(kernel, events, MANY + 1, check)
@@ -197,6 +237,8 @@ def _sums(kernel: Any, rows: int, threads: int, columns: int, piece: int = 0) ->
     sums, expected = np.full(rows, np.nan, np.float32), (x * x).sum(1)
     steps = MOST_STEPS * (1 + x.size // (32 * threads))
     report = simulate(kernel, (rows,), (threads,), (x, sums, np.int32(columns)), max_steps=steps)
+    if report.hazards and _threads_meet_in_sums(report.hazards[0]):
+        raise CheckFailed(str(report), causes=("many-store",))  # no kind: it would point to the buffers
     demand_no_hazard(report)
     wrong = np.flatnonzero(sums != expected)
     if len(wrong):
@@ -204,6 +246,12 @@ def _sums(kernel: Any, rows: int, threads: int, columns: int, piece: int = 0) ->
         text = f"with {rows} x {columns} numbers the sum of row {wrong[0]} {right}."
         fail(text, *_why_wrong(sums, x, threads, piece or columns), "wrong-sums")
     return report
+
+
+def _threads_meet_in_sums(hazard: Hazard) -> bool:
+    """Whether it is a race of two threads of a block, in `sums` and not in a buffer."""
+    memory = hazard.meeting.memory if hazard.meeting else ""
+    return hazard.kind != "block-conflict" and memory.startswith("element") and " of sums" in memory
 
 
 def _why_wrong(sums: np.ndarray, x: np.ndarray, threads: int, piece: int) -> list[str]:

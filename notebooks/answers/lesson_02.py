@@ -178,6 +178,11 @@ def _handed_over(kernel: Any) -> Report:
             f"the product is right, but at barrier {both[0]} both sides wait for each other.",
             causes=("both-wait",),
         )
+    shared, slots = kernel.shared_size_bytes, 2 * _bytes_of_k_tile(ROLES)
+    text = (
+        f"the product is right, but the kernel has {shared} bytes of shared memory; two slots have {slots}."
+    )
+    demand(shared >= slots, text, "one-slot")
     for_every_count(kernel, verdict, ROLES, _demand_other_slot_filled)
     return report
 
@@ -185,7 +190,7 @@ def _handed_over(kernel: Any) -> Report:
 def _demand_other_slot_filled(events: list[list[Event]], k_tiles: int) -> None:
     demand(
         k_tiles < 2 or _k_tiles_ahead(events, k_tiles, ROLES) >= 1,
-        "the product is right, but there are k-tiles of whose math nobody fills the other slot.",
+        "the product is right, but during the math of some k-tiles nobody fills the other slot.",
         "nothing-on-its-way",
     )
 
@@ -332,7 +337,7 @@ def _empty_not_said(consumers: list[list[Event]]) -> tuple[str, str] | None:
     """As above, of consumers that have multiplied and have not said empty where the producer can hear it."""
     said = [{event.id for event in mine if isinstance(event, Arrive)} for mine in consumers]
     if not any(said):
-        return ("nobody-says-empty", "The consumers say nothing.") if said else None
+        return ("nobody-says-empty", "The consumers have said nothing yet.") if said else None
     if not all(said):
         return "one-warp-says-empty", "Not every consumer warp says something."
     pairs = {pair for mine in consumers for pair in _waited_then_said(mine)}

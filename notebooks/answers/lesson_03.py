@@ -162,15 +162,17 @@ def demand_overlap(all_events: list[list[Event]], k_tiles: int, launch: Launch, 
         turns = [turn for turn, without in enumerate(bare) if without >= part * fmas]
         if not turns:
             continue
-        covered = round((1 - min(bare[turn] for turn in turns) / fmas) * tile_k)  # k-blocks, at the best
-        during = f"a copy is on its way only during {covered} of {tile_k} k-blocks"
+        covered = 1 - min(bare[turn] for turn in turns) / fmas  # of the math, at the best
+        during = f"a copy is on its way only during {covered:.0%} of the math"
         during = (
-            during if covered else f"no copy{f' of warp {warp}' * (warp > 0)} is on its way during the math"
+            during
+            if covered >= 0.01
+            else f"no copy{f' of warp {warp}' * (warp > 0)} is on its way during the math"
         )
         some = f"in {len(turns)} of {len(bare)} turns (the first: turn {turns[0]}) " * (
             len(turns) < len(bare)
         )
-        cause = "short-overlap" if covered else "not-every-turn" if some else "nothing-on-its-way"
+        cause = "short-overlap" if covered >= 0.01 else "not-every-turn" if some else "nothing-on-its-way"
         fail(f"the product is right, but {some}{during}.", cause)
 
 
@@ -234,7 +236,7 @@ class _Fragments(NamedTuple):
     old: bool
     """Whether some k-block 0 takes its fragments out of the buffer of the k-tile before."""
     late: list[int]
-    """k-blocks whose fragments are loaded only when the k-block before is multiplied."""
+    """k-blocks whose fragments are loaded only after the math of the k-block before."""
     ahead: bool
     """Whether any load brings the k-block after the one that is multiplied next."""
     met: set[int]
@@ -265,8 +267,8 @@ def _fragments_ahead(answer: Any) -> str | None:
     if told := needless_barrier(kernel, verdict.events, MOST + 1, _loaded_ahead):
         return told
     met = sorted(_fragments(kernel, 4).met)
-    where = " and ".join(map(str, met))
-    return f"But all meet before k-blocks {where}; once in a k-tile is enough." if len(met) > 1 else None
+    where = "every k-block" if len(met) == K_BLOCKS else f"k-blocks {' and '.join(map(str, met))}"
+    return f"But all meet before {where}; once in a k-tile is enough." if len(met) > 1 else None
 
 
 def _loaded_ahead(answer: Any) -> tuple[Any, Verdict]:
@@ -285,8 +287,8 @@ def _loaded_ahead(answer: Any) -> tuple[Any, Verdict]:
     late = _fragments(kernel, 4).late
     demand(
         not late,
-        f"the product is right, but the fragments of {len(late)} of {4 * K_BLOCKS - 1} k-blocks are loaded only when "
-        "the k-block before is multiplied.",
+        f"the product is right, but the fragments of {len(late)} of {4 * K_BLOCKS - 1} k-blocks are loaded only after "
+        "the math of the k-block before.",
         "no-fragments-ahead",
     )
     for_every_count(kernel, verdict, SMALL, partial(demand_overlap, launch=SMALL, part=0.5))

@@ -310,6 +310,7 @@ WRONG_ANSWERS = {
          "needs an arrival of its own"),
         ("producer never waits", [(WAIT_FOR_EMPTY, "")], "What must hold it back"),
         ("nobody says empty", [(SAY_EMPTY, "")], "has something to say"),
+        ("says empty from turn SLOTS on", [("k_tile + SLOTS < K / TK", "k_tile >= SLOTS")], "from its first turn on"),
         ("one lane says empty", [(SAY_EMPTY, SAY_EMPTY.replace("if (", "if (lane == 0 && "))],
          "all 96 threads for each opening"),
         ("one lane says full", [(SAY_FULL, "        if (lane == 0)\n    " + SAY_FULL)],
@@ -356,7 +357,7 @@ WRONG_ANSWERS = {
             (WAIT_FOR_EMPTY, ""), (SAY_FULL, "        __syncthreads();\n"), (SAY_EMPTY, ""),
             (WAIT_FOR_FULL, "        __syncthreads();\n")],
          "two kinds of warps"),
-        ("one slot", [("SLOTS = 2", "SLOTS = 1")], "may be filled while this one is multiplied"),
+        ("one slot", [("SLOTS = 2", "SLOTS = 1")], "Leave SLOTS as it is"),
         ("endless loop", [("warp == 0; ++k_tile", "warp == 0; k_tile += 0")], "a loop does not end"),
     ],
 }  # fmt: skip
