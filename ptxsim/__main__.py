@@ -173,7 +173,9 @@ def parser() -> argparse.ArgumentParser:
         metavar="ARG",
         help="one for each parameter, in order; see below",
     )
-    add("--arch", metavar="CC", help="compute capability that it is compiled for: 90a, 100a (80 if not given)")
+    add(
+        "--arch", metavar="CC", help="compute capability that it is compiled for: 90a, 100a (80 if not given)"
+    )
     add("--option", action="append", default=[], metavar="OPT", help="of the compiler: --option=-DN=4")
     add(
         "--max-steps",

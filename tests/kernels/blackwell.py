@@ -43,3 +43,67 @@ struct alignas(64) CUtensorMap { unsigned char bytes[128]; };
     ((u64)((AT(p) & 0x3FFFF) >> 4) | (u64)((rows) * 16 >> 4) << 16 | (u64)(128 >> 4) << 32 | 1ull << 46)
 #define WHAT(m, n) (1u << 4 | (n) >> 3 << 17 | (m) >> 4 << 24)
 """
+PAIRS = (
+    MACROS.replace("cta_group::1", "cta_group::2")
+    + r"""
+#define CLUSTER_SYNC asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory")
+#define RELAXED_SYNC asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory")
+#define COMMIT_TO(b, mask) asm volatile("tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster" \
+    ".multicast::cluster.b64 [%0], %1;" :: "r"(AT(b)), "h"((short)(mask)) : "memory")
+#define COPY_TO(to, map, x, y, b) asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global" \
+    ".mbarrier::complete_tx::bytes.cta_group::2 [%0], [%1, {%2, %3}], [%4];" \
+    :: "r"(AT(to)), "l"(map), "r"(x), "r"(y), "r"(b) : "memory")
+"""
+)
+ASK = "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes"
+QUERY = "clusterlaunchcontrol.query_cancel"
+CLC = f"""{MACROS}
+#define CLUSTER asm volatile("barrier.cluster.arrive.aligned;\\nbarrier.cluster.wait.aligned;" ::: "memory")
+#define TRY(to, b) asm volatile("{ASK}.b128 [%0], [%1];" :: "r"(AT(to)), "r"(AT(b)) : "memory")
+#define TRY_FOR_ALL(to, b) asm volatile("{ASK}.multicast::cluster::all.b128 [%0], [%1];" \\
+    :: "r"(AT(to)), "r"(AT(b)) : "memory")
+#define READ(more, x, y, from) asm volatile("{{\\n.reg .b128 answer;\\n.reg .pred p;\\n" \\
+    "ld.shared.b128 answer, [%3];\\n" \\
+    "{QUERY}.is_canceled.pred.b128 p, answer;\\nselp.u32 %0, 1, 0, p;\\n" \\
+    "@p {QUERY}.get_first_ctaid.v4.b32.b128 {{%1, %2, _, _}}, answer;\\n}}" \\
+    : "=r"(more), "+r"(x), "+r"(y) : "r"(AT(from)) : "memory")
+"""
+ALONE = """
+    unsigned t = threadIdx.x, x = blockIdx.x, y = blockIdx.y, phase = 0, more = 1;
+    __shared__ alignas(16) uint4 answer;
+    __shared__ u64 came;
+    if (t == 0) { INIT(&came, 1); INIT_FENCE; }
+    __syncthreads();
+    while (more) {
+        if (t == 0) {
+            EXPECT(&came, 16);
+            TRY(&answer, &came);
+        }
+        out[(y * gridDim.x + x) * 64 + t] += 1 + x;
+        WAIT(&came, phase);
+        phase ^= 1;
+        READ(more, x, y, &answer);
+        FENCE_ASYNC;
+        __syncthreads();
+    }
+"""
+TOGETHER = """
+    unsigned t = threadIdx.x, rank = blockIdx.x % 2, x = blockIdx.x - rank, y = blockIdx.y, phase = 0, more = 1;
+    __shared__ alignas(16) uint4 answer;
+    __shared__ u64 came;
+    if (t == 0) { INIT(&came, 1); INIT_FENCE; }
+    while (more) {
+        CLUSTER;
+        if (t == 0) {
+            EXPECT(&came, 16);
+            if (rank == 0) TRY_FOR_ALL(&answer, &came);
+        }
+        out[(y * gridDim.x + x + rank) * 64 + t] += 1 + x + rank;
+        WAIT(&came, phase);
+        phase ^= 1;
+        READ(more, x, y, &answer);
+        FENCE_ASYNC;
+    }
+    CLUSTER;
+"""
+"""Persistent blocks that take over the tiles of blocks, or of clusters of two, that have not begun."""

@@ -5,60 +5,9 @@ import numpy as np
 import pytest
 
 from ptxsim import compile, launch
-from tests.kernels.blackwell import MACROS, OPTIONS
+from tests.kernels.blackwell import ALONE, CLC, OPTIONS, TOGETHER
 from tests.ptxsim.units.test_tensor_memory import SEEDS
 
-ASK = "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes"
-QUERY = "clusterlaunchcontrol.query_cancel"
-CLC = f"""{MACROS}
-#define CLUSTER asm volatile("barrier.cluster.arrive.aligned;\\nbarrier.cluster.wait.aligned;" ::: "memory")
-#define TRY(to, b) asm volatile("{ASK}.b128 [%0], [%1];" :: "r"(AT(to)), "r"(AT(b)) : "memory")
-#define TRY_FOR_ALL(to, b) asm volatile("{ASK}.multicast::cluster::all.b128 [%0], [%1];" \\
-    :: "r"(AT(to)), "r"(AT(b)) : "memory")
-#define READ(more, x, y, from) asm volatile("{{\\n.reg .b128 answer;\\n.reg .pred p;\\n" \\
-    "ld.shared.b128 answer, [%3];\\n" \\
-    "{QUERY}.is_canceled.pred.b128 p, answer;\\nselp.u32 %0, 1, 0, p;\\n" \\
-    "@p {QUERY}.get_first_ctaid.v4.b32.b128 {{%1, %2, _, _}}, answer;\\n}}" \\
-    : "=r"(more), "+r"(x), "+r"(y) : "r"(AT(from)) : "memory")
-"""
-ALONE = """
-    unsigned t = threadIdx.x, x = blockIdx.x, y = blockIdx.y, phase = 0, more = 1;
-    __shared__ alignas(16) uint4 answer;
-    __shared__ u64 came;
-    if (t == 0) { INIT(&came, 1); INIT_FENCE; }
-    __syncthreads();
-    while (more) {
-        if (t == 0) {
-            EXPECT(&came, 16);
-            TRY(&answer, &came);
-        }
-        out[(y * gridDim.x + x) * 64 + t] += 1 + x;
-        WAIT(&came, phase);
-        phase ^= 1;
-        READ(more, x, y, &answer);
-        FENCE_ASYNC;
-        __syncthreads();
-    }
-"""
-TOGETHER = """
-    unsigned t = threadIdx.x, rank = blockIdx.x % 2, x = blockIdx.x - rank, y = blockIdx.y, phase = 0, more = 1;
-    __shared__ alignas(16) uint4 answer;
-    __shared__ u64 came;
-    if (t == 0) { INIT(&came, 1); INIT_FENCE; }
-    while (more) {
-        CLUSTER;
-        if (t == 0) {
-            EXPECT(&came, 16);
-            if (rank == 0) TRY_FOR_ALL(&answer, &came);
-        }
-        out[(y * gridDim.x + x + rank) * 64 + t] += 1 + x + rank;
-        WAIT(&came, phase);
-        phase ^= 1;
-        READ(more, x, y, &answer);
-        FENCE_ASYNC;
-    }
-    CLUSTER;
-"""
 GRID = (4, 3)
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ptxsim import compile, launch
-from tests.kernels.blackwell import OPTIONS
+from tests.kernels.blackwell import OPTIONS, PAIRS
 from tests.ptxsim.units.test_tensor_memory import (
     COLUMNS,
     END,
@@ -17,7 +17,6 @@ from tests.ptxsim.units.test_tensor_memory import (
     multiply,
     numbers,
 )
-from tests.ptxsim.units.test_tensor_memory_pairs import PAIRS
 
 LANES = {  # shape: the rows that lie in each of a block's four quarters of 32 lanes
     "128x256b": [range(32), range(32, 64), range(64, 96), range(96, 128)],

@@ -6,21 +6,9 @@ import numpy as np
 import pytest
 
 from ptxsim import TensorMap, compile, launch
-from tests.kernels.blackwell import MACROS, OPTIONS
+from tests.kernels.blackwell import OPTIONS, PAIRS
 from tests.ptxsim.units.test_tensor_memory import SEEDS, in_chunks, numbers
 
-PAIRS = (
-    MACROS.replace("cta_group::1", "cta_group::2")
-    + r"""
-#define CLUSTER_SYNC asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory")
-#define RELAXED_SYNC asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory")
-#define COMMIT_TO(b, mask) asm volatile("tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster" \
-    ".multicast::cluster.b64 [%0], %1;" :: "r"(AT(b)), "h"((short)(mask)) : "memory")
-#define COPY_TO(to, map, x, y, b) asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global" \
-    ".mbarrier::complete_tx::bytes.cta_group::2 [%0], [%1, {%2, %3}], [%4];" \
-    :: "r"(AT(to)), "l"(map), "r"(x), "r"(y), "r"(b) : "memory")
-"""
-)
 BEGIN = """
     unsigned t = threadIdx.x, w = t / 32, rank = blockIdx.x % 2;
     __shared__ unsigned at;
