@@ -18,7 +18,7 @@ slim_svg       an SVG without what nobody sees
 """
 
 from . import device
-from .device import HOPPER, OPTIONS, only_on
+from .device import BLACKWELL, HOPPER, OPTIONS, only_on
 from .headers import course_header, in_one_piece
 from .launch import Launch
 from .limits import this_gpu
@@ -27,6 +27,7 @@ from .tensor_maps import tensor_map
 from .timing import cublas
 
 __all__ = [
+    "BLACKWELL",
     "HOPPER",
     "OPTIONS",
     "Launch",

@@ -19,11 +19,17 @@ HOPPER: tuple[str, ...] = (*OPTIONS, "-arch=sm_90a")
 """Compile options of lesson 07: wgmma is in no other architecture, not even in a later one. All else of that lesson
 (mbarrier, TMA, multicast, clusters, stmatrix, setmaxnreg) is in sm_100a and sm_120a as well: on such a GPU CuPy adds
 its own -arch behind these options, and NVRTC takes the last one and keeps the "a"."""
+BLACKWELL: tuple[str, ...] = (*OPTIONS, "-arch=sm_100a")
+"""Compile options of lesson 11: tcgen05 is in no architecture before, and not in sm_120."""
+_OF_BLACKWELL = re.compile(r"#include <course/tcgen05")
 _OF_HOPPER = re.compile(r"#include <course/(mbarrier|tma|cluster|wgmma|attention)")
 
 
 def options_for(source: str) -> tuple[str, ...]:
-    """HOPPER for a kernel that includes the headers of lesson 07, OPTIONS for any other."""
+    """BLACKWELL for a kernel that includes the header of lesson 11, HOPPER for one that includes those of lesson 07,
+    OPTIONS for any other."""
+    if _OF_BLACKWELL.search(source):
+        return BLACKWELL
     return HOPPER if _OF_HOPPER.search(source) else OPTIONS
 
 

@@ -17,7 +17,8 @@ from .kernel import Kernel
 from .launch import Launch
 
 T = TypeVar("T")
-_WGMMA = re.compile(r"course/wgmma|\bwgmma\.")
+OF_ONE_ARCH = {"wgmma": "sm_90", "tcgen05": "sm_100"}
+"""Instructions that one architecture alone has."""
 
 
 class DoesNotFit(MessageOnly, ptxsim.LaunchError):
@@ -50,8 +51,10 @@ def misfit(kernel: Kernel, launch: Launch) -> str:
     if device.backend() == "simulator":
         return ""
     gpu = this_gpu()
-    if _WGMMA.search(kernel.code) and gpu.arch != "sm_90":
-        why = f"uses wgmma, which is in compute capability 9.0 alone, and {gpu.name} is {gpu.arch}"
+    used = (name for name in OF_ONE_ARCH if re.search(rf"course/{name}|\b{name}\.", kernel.code))
+    only = next(used, None)
+    if only and gpu.arch != OF_ONE_ARCH[only]:
+        why = f"uses {only}, which is in {OF_ONE_ARCH[only]} alone, and {gpu.name} is {gpu.arch}"
     else:
         shared = kernel.shared_size_bytes + launch.shared_mem
         why = refusal(gpu, prod(launch.block), kernel.num_regs, shared)

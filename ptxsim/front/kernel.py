@@ -13,6 +13,7 @@ import numpy as np
 from ..compiler import debug_names, joined, nvrtc, signature
 from ..compiler.disassembly import SassInstruction, instructions_of, literals_of
 from ..compiler.shared_arrays import Shape, shapes
+from ..gpus import B200, H100, Gpu
 from ..ground.foreign import text_of
 from ..ground.memory import SPACING, Buffer, Bytes
 from ..machine.decode import Code
@@ -283,8 +284,15 @@ def _put_addresses(module: ptx.Module, variables: Sequence[Variable], buffers: l
             buffer.memory.data[at : at + 8] = np.array([base + more], np.uint64).view(np.uint8)
 
 
-def resources(kernel: Kernel, arch: str = "sm_90") -> nvrtc.Resources:
-    """Registers, spills and shared memory of a kernel on a real GPU architecture, as ptxas reports them."""
+def meant_for(kernel: Kernel) -> Gpu:
+    """The GPU whose limits count where nobody names one: an H100, and a B200 for what is compiled for it."""
+    return B200 if nvrtc.asked_arch(kernel.options).endswith(("_100", "_100a")) else H100
+
+
+def resources(kernel: Kernel, arch: str = "") -> nvrtc.Resources:
+    """Registers, spills and shared memory of a kernel on a real GPU architecture, as ptxas reports them; without one,
+    on that of the GPU that it is meant for."""
+    arch = arch or meant_for(kernel).arch
     return nvrtc.resources(kernel.source, kernel.entry, kernel.options, arch, kernel.name_expressions)
 
 

@@ -25,7 +25,7 @@ from ..ptx import program as ptx
 from ..races.hazards import HazardLog
 from ..units.clusters import MOST_BLOCKS
 from .arguments import Bound, bind
-from .kernel import Kernel, LaunchError, resources
+from .kernel import Kernel, LaunchError, meant_for, resources
 from .occupancy import launch_resources, registers_at_launch, room
 from .report import Report
 
@@ -443,7 +443,7 @@ def assemble(kernel: Kernel, block: Sequence[int], shared_mem: int = 0) -> None:
     """What a GPU asks of a launch and the simulator does not need: that the assembler accepts the PTX, and that a block
     with its registers fits. Raises CompileError or LaunchError."""
     threads = math.prod(block)
-    used = launch_resources("H100", kernel, threads, shared_mem)
+    used = launch_resources(meant_for(kernel), kernel, threads, shared_mem)
     if not used.occupancy.blocks:
         raise LaunchError(
             f"{kernel.name} takes {used.registers} registers a thread, and with {threads} threads a block more than "

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..compiler.nvrtc import find_header, header_inside
+from ..gpus import Gpu
 from ..ground.foreign import printable
 from ..ground.interrupts import MessageOnly
 from ..observe.counters import CounterTable
 from ..observe.events import Event
 from ..races.hazards import FATAL, Hazard, Note
-from .kernel import Kernel
+from .kernel import Kernel, meant_for
 from .occupancy import LaunchResources, launch_resources
 
 CONTEXT = 3  # lines of source shown around a finding
@@ -52,10 +53,10 @@ class Report:
 
     @property
     def resources(self) -> LaunchResources:
-        """Registers, spills, shared memory and occupancy on an H100."""
-        return self.resources_on("H100")
+        """Registers, spills, shared memory and occupancy on an H100, or a B200 where it is compiled for that."""
+        return self.resources_on(meant_for(self.kernel))
 
-    def resources_on(self, gpu: str) -> LaunchResources:
+    def resources_on(self, gpu: str | Gpu) -> LaunchResources:
         """The same on another GPU, by its name or architecture: "A100", "sm_86". Compiles the kernel for it."""
         threads = self.block[0] * self.block[1] * self.block[2]
         return launch_resources(gpu, self.kernel, threads, self.shared_mem)

@@ -105,7 +105,7 @@ def ld(decoder: Operands, ins: Instruction) -> Callable:
         found = np.empty((whole_warps(machine) * WARP, len(puts)), np.uint32)
         places = machine.spread(place(machine))
         for lanes, at in _warps(machine):
-            cells = _cells(machine, pc, shape, lanes, int(places[at][0]))
+            cells = _cells(machine, pc, shape, lanes, places[at])
             machine.tensor.load(pc, lanes, cells, indices)
             found[at] = machine.tensor.cells[cells]
         for i, put in enumerate(puts):
@@ -125,7 +125,7 @@ def st(decoder: Operands, ins: Instruction) -> Callable:
         given = np.stack([machine.spread(get(machine)) for get in gets], axis=1)
         places = machine.spread(place(machine))
         for lanes, at in _warps(machine):
-            cells = _cells(machine, pc, shape, lanes, int(places[at][0]))
+            cells = _cells(machine, pc, shape, lanes, places[at])
             machine.tensor.store(pc, lanes, cells)
             machine.tensor.cells[cells] = given[at]
 
@@ -195,15 +195,19 @@ def _table(name: str, times: int, apart: int) -> Shape:
     return Shape(name, lane, column, name != "32x32b")
 
 
-def _cells(machine: Blackwell, pc: int, shape: Shape, lanes: np.ndarray, place: int) -> np.ndarray:
-    """Of a warp, for each thread and register."""
+def _cells(machine: Blackwell, pc: int, shape: Shape, lanes: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Of a warp, for each thread and register. `places`: the address that each thread gives."""
+    place = int(places[0])
+    if (places != place).any():
+        other = int((places != place).argmax())
+        at, given = int(np.searchsorted(machine.active(), lanes[other])), int(places[other])
+        words = f"its address in tensor memory is {given:#x}, and {place:#x} that of the warp's first thread"
+        raise Fault("tensor-memory", words, at, "addresses-differ")
     block, warp = int(machine.block_of[lanes[0]]), int(machine.thread_of[lanes[0]]) // WARP % 4
     lane, column = place >> 16, place & 0xFFFF
     if lane >= 2 * LANES or lane % WARP not in ((0, 16) if shape.half else (0,)):
-        at = "0 or 16" if shape.half else "0"
-        text = (
-            f"lane {lane} in the address of a {shape.name} access: of the warp's 32 lanes it begins at {at}"
-        )
+        begins = "0 or 16" if shape.half else "0"
+        text = f"lane {lane} in the address of a {shape.name} access: of the warp's 32 lanes it begins at {begins}"
         raise Fault("tensor-memory", text, int(np.searchsorted(machine.active(), lanes[0])), "bad-lane")
     if lane % LANES // WARP not in (0, warp):
         machine.log.note(

@@ -88,6 +88,7 @@ _CAUSES = {
     "columns-not-taken": "a number of columns that tcgen05.alloc does not take",
     "alloc-after-relinquish": "tcgen05.alloc behind tcgen05.relinquish_alloc_permit",
     "not-allocated": "tcgen05.dealloc of columns that tcgen05.alloc did not give",
+    "addresses-differ": "threads of a warp give different addresses in tensor memory",
     "bad-lane": "an address in tensor memory with a lane that the instruction does not take",
     "no-pair": "an instruction of a pair of blocks, and the launch has no pairs",
     "bad-descriptor": "a descriptor with fields that tcgen05.mma does not take",

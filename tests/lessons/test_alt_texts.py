@@ -19,6 +19,7 @@ BOUND = (
     "08_never_a_pause",
     "09_your_own_kernel",
     "10_attention",
+    "11_tensor_memory",
 )
 """Timelines of other lessons say medians in their words that stand nowhere else."""
 PLACE = 32

@@ -16,7 +16,7 @@ from course_lib.check.verdict import CheckFailed
 from course_lib.lessons import sources
 from course_lib.notebooks.figures.programs import NotRunHere
 from course_lib.timelines import marks
-from cupy_or_sim import cupy_on_numpy
+from cupy_or_sim import BLACKWELL, cupy_on_numpy
 from cupy_or_sim.device import options_for
 from cupy_or_sim.keys import canonical, course_headers
 from matmul import matmul_source
@@ -244,6 +244,7 @@ def read_exercises():
         "cp": cupy_on_numpy,
         "OPTIONS": OPTIONS,
         "HOPPER": HOPPER,
+        "BLACKWELL": BLACKWELL,
         "check_exercise": lambda *answer: answers.append(answer),
     }
     given |= {"Launch": Launch, "kernel_source": sources.kernel_source, "edited": sources.edited}

@@ -18,10 +18,10 @@ LONGEST = {
     "CONTRIBUTING.md": 1850,
     "ptxsim/README.md": 1260,
     "docs/tuning.md": 4500,
-    "docs/instructor.md": 4510,
+    "docs/instructor.md": 4645,
     "ptxsim/docs/races.md": 2440,
     "ptxsim/docs/clock.md": 1520,
-    "docs/glossary.md": 2320,
+    "docs/glossary.md": 2345,
     "docs/hosts.md": 1710,
 }
 """Words of a page, as `wc -w` counts them."""

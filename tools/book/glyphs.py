@@ -14,6 +14,7 @@ PIPELINES = {
     "08": ("ccccccccccc ", "  mmmmmmmmmm", "      ss  ss"),
     "09": ("ccc  ccc    ", "   mmmmmmmmm"),
     "10": ("cccccccccc  ", "  mm  mm  mm", "    ss  ss  "),
+    "11": ("cccccccccc  ", "  mmmmmmmmmm", "     sss sss"),
 }
 """Lesson -> rows; a letter is a unit of time. Models, as simple as they can be: recordings stand in the lessons."""
 COLOURS = {letter: LOOKS[phase][0] for letter, phase in (("c", "copy"), ("m", "math"), ("s", "epilogue"))}

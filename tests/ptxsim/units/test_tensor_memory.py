@@ -178,6 +178,12 @@ WRONG = {
         "tensor-memory",
         "bad-lane",
     ),
+    "an address for each thread": (
+        f"{COLUMNS} unsigned v[4] = {{t, t, t, t}}; ST(at + (t << 16), v); WAIT_ST;{END}",
+        "ST(at",
+        "tensor-memory",
+        "addresses-differ",
+    ),
     "the address is read before it is known": (
         COLUMNS.replace("__syncthreads();", "") + "out[t] = mine; __syncthreads(); if (w == 0) FREE(at, 64);",
         "unsigned mine",

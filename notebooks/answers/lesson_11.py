@@ -1,0 +1,206 @@
+"""The exercises of lesson 11: sums in tensor memory, a ring that the tensor cores free, and two tiles of sums."""
+
+import re
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from course_lib.check.gemm import Gemm
+from course_lib.check.mistakes import product, where_wrong
+from course_lib.check.verdict import CheckFailed
+from cupy_or_sim import cupy_on_numpy, tensor_map
+from cupy_or_sim.launch import Launch
+from cupy_or_sim.simulate import simulate
+from ptxsim import Report
+from ptxsim.observe.events import BulkCopy, MbarrierWait
+
+from .common import demand, demand_all_landed, demand_also, demand_kernel, fail, in_short
+from .lesson_07_ring import demand_all_slots, demand_no_wait_for_landing
+from .replay import flights
+from .untried import untried
+
+STEPS = 1_000_000
+"""Of one launch: some five times what the solutions take."""
+ROWS, COLUMNS, DEPTH = 128, 128, 64
+"""Of 11.1: rows of a block, columns, and how deep they are multiplied."""
+TILE, SLOTS = (128, 64, 64), 3
+"""Of 11.2 and 11.3."""
+THREADS, SLOT, ROUND = 192, (128 + 64) * 64 * 2, 128
+"""Threads of a block; bytes of a slot, and for what lies behind the slots."""
+ORDERS = (1, 2, 3)
+ORDER = (
+    "tensor-memory",
+    "out-of-bounds",
+    "uninitialised-read",
+    "unwaited-copy",
+    "unwaited-tcgen05",
+    "write-after-read",
+    "mbarrier",
+    "deadlock",
+)
+"""What is told first, where one mistake makes several findings."""
+STORE = "            store_row<TN>("
+BOTH = "            if (mine == 0) mbarrier_wait(&s.sums_full[1], 0);\n"
+"""Before it writes tile 0, the changed kernel waits for the sums of tile 1."""
+
+
+LOADS_WAIT = (
+    "PTX wants `tcgen05_wait_ld()` before `v` is used. By NVIDIA's word "
+    "(https://github.com/NVIDIA/cutlass/issues/2525) the use of a register waits for its load, too, and so the "
+    "simulator has it."
+)
+
+
+def _largest(answer: Any) -> str | None:
+    """The largest number of each row of a product, by two blocks."""
+    demand_kernel(answer)
+    for seed, below in (0, 0), (1, 0), (2, 40):
+        random = np.random.default_rng(seed)
+        a, b = (random.integers(-4, 5, (rows, DEPTH)).astype(np.float16) for rows in (2 * ROWS, COLUMNS))
+        if below:  # each sum is below 0
+            a, b = abs(a) + 1, -abs(b) - 1
+        found = np.full(2 * ROWS, np.nan, np.float32)
+        maps = (tensor_map(each, (64, 64)) for each in (a, b))
+        report = simulate(answer, (2,), (128,), (*maps, found), (ROWS + COLUMNS) * DEPTH * 2 + 64, STEPS)
+        _demand_clean(report)
+        sums = product(a, b)
+        if not (wrong := where_wrong(found[:, None], sums.max(1)[:, None], 0.0, "out")):
+            continue
+        for cause, words, mistaken in _mistaken(sums):
+            if np.array_equal(found, mistaken):
+                fail(f"each number is {words}.", cause)
+        demand(np.isfinite(found).any(), "no result is a number, in any row.", "never-a-number")
+        fail(wrong, "wrong-numbers" if np.isfinite(found).all() else "some-rows")
+    return None if re.search(r"tcgen05_wait_ld\(|wait::ld", answer.code) else LOADS_WAIT
+
+
+def _mistaken(sums: np.ndarray) -> list[tuple[str, str, np.ndarray]]:
+    """Of each known mistake: a word for it, in words, and what comes out."""
+    return [
+        ("first-columns", "the largest of the first 16 columns", sums[:, :16].max(1)),
+        ("not-last-columns", "the largest of all but the last 16 columns", sums[:, :-16].max(1)),
+        ("one-column", "one column of sixteen, the first of each", sums[:, ::16].max(1)),
+        ("above-zero", "the largest one, or 0 where all are below 0", sums.max(1).clip(0)),
+        ("first-block", "that of the first block's rows", np.tile(sums[:ROWS].max(1), 2)),
+        ("other-sign", "the smallest of its row", sums.min(1)),
+        ("absolute", "the largest without its sign", abs(sums).max(1)),
+    ]
+
+
+def _demand_clean(report: Report) -> None:
+    """Raise the finding that says most, where there is one."""
+    if not report.ok:
+        found = sorted(report.hazards, key=lambda h: ORDER.index(h.kind) if h.kind in ORDER else len(ORDER))
+        raise CheckFailed(str(found[0]), tuple(found))
+
+
+def _run(
+    kernel: Any, tiles: tuple[int, int, int], slots: int, blocks: int | None = None, order: int | None = None
+) -> Report:
+    """Raise what is wrong with a product of so many tiles along M, N and K, or give its report. `order`: of the warps,
+    by its seed."""
+    M, N, K = (size * count for size, count in zip(TILE, tiles, strict=True))
+    gemm = Gemm(M, N, K, "float16")
+    launch = Launch(TILE, THREADS, slots * SLOT + ROUND, blocks)
+    args, report = gemm.simulated(kernel, gemm.integers(seed=0), launch, STEPS, order)
+    _demand_clean(report)
+    wrong = where_wrong(args[2], product(*args[:2]).astype(gemm.dtype), limit=0.0)
+    demand(not wrong, wrong, "wrong-numbers")
+    demand_all_landed(report)
+    return report
+
+
+def _in_other_orders(kernel: Any, tiles: tuple[int, int, int], blocks: int | None = None) -> None:
+    """A kernel that is right in one order of the warps is right in others."""
+    for order in ORDERS:
+        try:
+            _run(kernel, tiles, SLOTS, blocks, order)
+        except CheckFailed as error:
+            text = f"right in one order of the warps, and in another one {in_short(error)}"
+            raise CheckFailed(text, error.hazards, error.causes) from None
+
+
+def _with_slots(answer: Any, slots: int) -> Any:
+    """The same kernel with another number of slots."""
+    source = re.sub(r"\bSLOTS\s*=\s*3\b", f"SLOTS = {slots}", answer.code)
+    return cupy_on_numpy.RawKernel(source, answer.name, options=answer.options)
+
+
+def _demand_ring(answer: Any) -> None:
+    """A ring that is right for one and two slots too, for fewer k-tiles than slots and for several blocks."""
+    demand_kernel(answer)
+    count = len(re.findall(r"\bSLOTS\s*=\s*3\b", answer.code))
+    demand(count == 1, "leave `SLOTS = 3` in its line: the check puts other numbers there.")
+    seven = _run(answer, (1, 1, 7), SLOTS)
+    _run(answer, (1, 1, 1), SLOTS)
+    _run(answer, (2, 2, 2), SLOTS)
+    _in_other_orders(answer, (1, 1, 4))
+    for slots in 2, 1:
+        try:
+            _run(_with_slots(answer, slots), (1, 1, 4), slots)
+        except CheckFailed as error:
+            found = error.hazards[0].kind if error.hazards else "wrong numbers"
+            cause = "stuck-with-fewer-slots" if found == "deadlock" else "fixed-slots"
+            fail(f"right for three slots, and {found} for SLOTS = {slots}.", cause)
+    for k_tiles in untried(answer, TILE[2], (1, 2, 7)):
+        longer = partial(_run, answer, (1, 1, k_tiles), SLOTS)
+        demand_also(longer, f"right with 7 k-tiles, and not with {k_tiles}", "many-k-tiles")
+    demand_all_slots(seven, SLOTS)
+    demand_no_wait_for_landing(seven)
+    _demand_ahead(seven, 7)
+    _demand_no_wait_for_math(seven)
+
+
+def _demand_ahead(report: Report, k_tiles: int) -> None:
+    """All slots are filled while nothing is multiplied: in a replay the tensor cores never arrive."""
+    copies = sum(isinstance(event, BulkCopy) for mine in report.events for event in mine)
+    ahead = flights(report.events) * k_tiles // copies
+    demand(
+        ahead >= SLOTS,
+        f"the product is right, but before the first k-tile is multiplied {ahead} of {SLOTS} slots are filled.",
+        "not-ahead",
+    )
+
+
+def _demand_no_wait_for_math(report: Report) -> None:
+    """Who waits for k-tiles that have landed waits for nothing else before the last one."""
+    landing = {event.mbarrier for mine in report.events for event in mine if isinstance(event, BulkCopy)}
+    for mine in report.events:
+        waits = [event.mbarrier for event in mine if isinstance(event, MbarrierWait)]
+        last = max((at for at, mbarrier in enumerate(waits) if mbarrier in landing), default=0)
+        demand(
+            {*waits[: last + 1]} <= landing or not last,
+            "the numbers are right, but who multiplies waits for the tensor cores before the next k-tile: they rest "
+            "until it has come.",
+            "waits-for-math",
+        )
+
+
+def _two_tiles(answer: Any) -> None:
+    """Right for one to five tiles a block, with the products of a tile at work while the one before is written."""
+    demand_kernel(answer)
+    for tiles, blocks in ((5, 1, 2), 1), ((1, 1, 1), 1), ((2, 3, 1), 4), ((2, 1, 5), 1):
+        try:
+            _run(answer, tiles, SLOTS, blocks)
+        except CheckFailed as error:
+            if tiles == (5, 1, 2) or not error.hazards:
+                raise
+            many = f"{tiles[0] * tiles[1]} tiles for {blocks} block{'s' * (blocks > 1)}"
+            raise CheckFailed(f"with {many}: {error}", error.hazards) from None
+    source = answer.code
+    demand(
+        source.count(STORE) == 1, f"leave the line with `{STORE.strip()}` as it is: the check adds one above."
+    )
+    held = cupy_on_numpy.RawKernel(source.replace(STORE, BOTH + STORE), answer.name, options=answer.options)
+    try:
+        _run(held, (2, 1, 2), SLOTS, 1)
+    except CheckFailed:
+        fail(
+            "the numbers are right, but tile 1 is not multiplied before tile 0 has been written: one tile of sums is "
+            "at work at a time.",
+            "in-turn",
+        )
+
+
+EXERCISES = {"11.1": _largest, "11.2": _demand_ring, "11.3": _two_tiles}
