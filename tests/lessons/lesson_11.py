@@ -13,8 +13,6 @@ the first warp alone waits for the sums: unwaited-tcgen05|read-after-write
     mbarrier_wait(&s.done, 0); -> if (warp == 0) mbarrier_wait(&s.done, 0);
 nobody tells of the sums: deadlock
     tcgen05_commit(&s.done); ->
-the thread tells of the sums itself: unwaited-tcgen05|read-after-write
-    tcgen05_commit(&s.done); -> mbarrier_arrive(&s.done);
 all k-tiles set the sums: wrong
     k_tile > 0); -> false);
 no k-tile sets the sums: uninitialised-read
@@ -38,6 +36,8 @@ WRONG = {
         ("columns are given back early", MEETING, "", "write-after-read|tensor-memory|unwaited-tcgen05"),
         ("who multiplies frees the slot", "tcgen05_commit(&s.empty[slot])", "mbarrier_arrive(&s.empty[slot])",
          "write-after-read"),
+        ("who multiplies tells of the sums", "tcgen05_commit(&s.done)", "mbarrier_arrive(&s.done)",
+         "unwaited-tcgen05|read-after-write"),
         ("the parity of the math for the copy", "(turn + 1) % 2", "turn % 2", "deadlock"),
         ("another parity for each k-tile", "full[slot], turn % 2", "full[slot], k_tile % 2",
          "unwaited-copy|uninitialised-read"),
