@@ -79,6 +79,21 @@ _FORWARD = [  # from the beginning of the share to its end
     ("end = first;", "begin = end;"),
 ]
 
+_LOAD = "            __half add = bias[column];\n"
+_GUARD = "            if (column >= N) continue;\n"
+_LOOPS = """    #pragma unroll
+    for (int j = 0; j < 8; ++j)
+        #pragma unroll
+        for (int right = 0; right < 2; ++right) {     // a column of C
+"""
+_DOWN = """            #pragma unroll
+            for (int i = 0; i < 4; ++i)
+                #pragma unroll
+                for (int below = 0; below < 2; ++below) {
+"""
+_STORED = "if (row < M) C[row * N + column] = finish(sum[i][j][2 * below + right], add);"
+_GELU = "x * 0.5f * (1 + erff(x * 0.70710678f))"
+
 SOLVED = {"06.11": solved_function("best_parts"), "06.12": _kernel_and_tests}
 RIGHT_ANSWERS = {
     "06.11": [
@@ -131,8 +146,38 @@ RIGHT_ANSWERS = {
         ("the end by a remainder", [(_EARLIER, "end % k_tiles != 0")]),
         ("a fence as well", [(_WROTE, "            __threadfence();\n" + _WROTE)]),
     ],
+    "06.16": [
+        ("zero where there is no column", [
+            (_GUARD, ""), (_LOAD, "            __half add = column < N ? bias[column] : __half(0);\n"),
+            ("if (row < M) C", "if (row < M && column < N) C")]),
+        ("one loop for both columns", [
+            (_LOOPS, "    #pragma unroll\n    for (int of = 0; of < 16; ++of) {\n"
+                     "        int j = of / 2, right = of % 2;\n        {\n"),
+            ("        }\n}\n", "        }\n    }\n}\n")]),
+        ("normcdff", [(_GELU, "x * normcdff(x)")]),
+    ],
 }  # fmt: skip
 WRONG_ANSWERS = {
+    "06.16": [
+        ("a load for each row", [(_LOAD, ""), ("right], add)", "right], bias[column])")],
+         "which two loops stand outside"),
+        ("loops left to the compiler", [(_LOOPS, _LOOPS.replace("#pragma unroll", "")),
+                                        (_DOWN, _DOWN.replace("#pragma unroll", ""))], "for that one alone"),
+        ("a bias of a column that is not there", [(_GUARD, ""), ("if (row < M) C", "if (row < M && column < N) C")],
+         "`bias` has N halves"),
+        ("the bias of the column in the tile", [(_LOAD, _LOAD.replace("column", "column - n_tile"))],
+         "not from the tile's first"),
+        ("the bias of the row", [
+            (_LOAD, ""), ("right], add)", "right], bias[min(row, N - 1)])")], "belongs to a column"),
+        ("sums exchanged", [("2 * below + right", "2 * right + below")], "Which sum do you take"),
+        ("no GELU", [(_GELU, "x")], "now x times the share"),
+        ("rounded twice", [("x = sum + float(bias)", "x = float(__half(sum + float(bias)))")], "Keep floats"),
+        ("rows at the end left out", [("if (row < M) C", "if (row < M / 8 * 8) C")], "has a place in C is stored"),
+        ("rows behind the end", [("if (row < M) C", "if (row <= M) C")], "C M rows of N"),
+        ("nothing done for more than 1000 rows", [
+            ("    int lane = ", "    if (M > 1000) return;\n    int lane = ")], "should?"),
+        ("by hand", [("        for (int step = 0;", "        for (int step = 9;")], "Which sum do you take"),
+    ],
     "06.15": [
         ("nothing taken", [(_WALK, "for (int other = 0; other;) {\n")], "are they added to the sum"),
         ("one block alone", [(_WALK, "if (int other = mine; begin_of(mine, row) > tile_begin) {\n --other;")],
