@@ -236,20 +236,20 @@ def _label_phases(axes: style.Axes, events: list[Event], last: int) -> None:
 
 def _label_other_phases(axes: style.Axes, events: Sequence[Event], warps: Sequence[int], last: int) -> None:
     """Name what the first row never does (a producer does no math) inside its longest bar: inside the dark part, or in
-    small letters inside the whole of it, if that is long enough."""
+    small letters inside the whole of it, if that is long enough; a shorter one between its row and the one above."""
     named = {event.phase for event in events if event.warp == warps[0]}
     others = [event for event in events if event.warp in warps and event.phase not in named]
-    for phase in dict.fromkeys(event.phase for event in others):
+    for phase in dict.fromkeys(event.phase for event in others if event.end - event.begin > last / 100):
         own = [event for event in others if event.phase == phase]
-        dark = [(each.begin + each.begin_spread, each.end - each.end_spread, each.warp) for each in own]
-        whole = [(each.begin, each.end, each.warp) for each in own]
+        dark = [(e.begin + e.begin_spread, e.end - e.end_spread, warps.index(e.warp)) for e in own]
+        whole = [(e.begin, e.end, warps.index(e.warp)) for e in own]
         for bars, size, margin in (dark, 9, 0.02), (whole, 7, 0.008):
-            begin, end, warp = max(bars, key=lambda bar: (bar[1] - bar[0], bar[0], bar[2]))
+            begin, end, row = max(bars, key=lambda bar: (bar[1] - bar[0], bar[0], bar[2]))
             if end - begin > (margin + LETTER * len(phase) * size / 9) * last:
-                style.label(
-                    axes, (begin + end) / 2, warps.index(warp), phase, size, bbox=style.on(style.FACE, 0.5)
-                )
+                style.label(axes, (begin + end) / 2, row, phase, size, bbox=style.on(style.FACE, 0.5))
                 break
+        else:
+            style.label(axes, max((begin + end) / 2, last / 28), row - 0.5, phase, 7)
 
 
 def _label_k_tiles(axes: style.Axes, events: list[Event], place: float, last: int) -> None:

@@ -446,6 +446,16 @@ def test_a_word_on_a_bar_hides_no_other_bar():
                 assert hidden_bars(figure) == [], (part, alt)
 
 
+def test_a_phase_too_short_for_its_name_has_it_above_its_longest_bar():
+    events = [Event(0, "copy", 0, 0, 9000), Event(4, "barrier", 0, 100, 200), Event(4, "math", 0, 300, 4000)]
+    events += [Event(4, "barrier", 1, 4000, 4300), Event(4, "values", 1, 4300, 4310)]
+    parts = {"steady": Shown(tuple(events), 9000)}
+    axes = a_timeline(phases=("copy", "barrier", "math", "values"), parts=parts).figure()[0].axes[0]
+    (name,) = [text for text in axes.texts if text.get_text() == "barrier"]
+    assert name.get_position() == (4150, 0.5), "between the rows of warps 0 and 4"
+    assert "values" not in [text.get_text() for text in axes.texts], "a bar that nobody sees"
+
+
 def test_the_resources_of_a_model_are_rows():
     spans = {"tensor cores": [[0, 500], [1000, 3000]], "L2": [[0, 100]]}
     figure, alt = a_timeline(
