@@ -1,6 +1,7 @@
 """The exercises of lesson 10: a softmax that goes on, and attention one product ahead."""
 
 import math
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,18 @@ from course_lib.check.mistakes import where_wrong
 from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
+from ptxsim import Report
 from ptxsim.observe.events import Wgmma, WgmmaWait
 
-from .common import MOST_STEPS, demand, demand_kernel, demand_no_hazard, fail
+from .common import MOST_STEPS, demand, demand_also, demand_kernel, demand_no_hazard, fail
+from .untried import Untried
 
 TILE, ROWS = 8, 48
 """Scores of a tile; rows: the last block has threads without one."""
 TILES = (3, 1, 2, 9)
 WARPS = 2
+OF_SCORES = 4
+"""Of a kernel's parameters (S, v, O, rows, n)."""
 NEAR, NEAR_HALF = 1e-4, 0.02
 """By what part of the largest result float32 may be off; by how much halves up to 8."""
 TOO_LARGE = 16
@@ -33,6 +38,16 @@ HEADS_OF_TILES = ((1, 2), (2, 1))
 """More launches: tiles of queries, and heads."""
 KEYS_ARE_THERE = "mbarrier_wait(&s.k_full[slot], turn % 2);"
 VALUES_TOO = " mbarrier_wait(&s.v_full[slot], turn % 2);"
+TWO_PRODUCERS = (
+    ("tile < tiles && threadIdx.x < 32;", "tile < tiles && threadIdx.x < 64;"),
+    ("mbarrier_wait(&s.k_empty[slot], (turn", "if (threadIdx.x < 32) mbarrier_wait(&s.k_empty[slot], (turn"),
+    ("mbarrier_wait(&s.v_empty[slot], (turn", "if (threadIdx.x >= 32) mbarrier_wait(&s.v_empty[slot], (turn"),
+    (
+        "threadIdx.x == 0) {\n                mbarrier_expect(&s.v_full",
+        "threadIdx.x == 32) {\n                mbarrier_expect(&s.v_full",
+    ),
+)
+"""What makes a warp of its own ask for the values, so that keys come as soon as their slot is free."""
 ROWS_WRONG = (
     *ONLINE,
     (
@@ -62,30 +77,38 @@ def _scores(tiles: int) -> np.ndarray:
 
 
 def _rows(answer: Any) -> None:
-    """A softmax of each row, over one to nine tiles."""
+    """A softmax of each row, over one to nine tiles, and over others that the kernel treats apart."""
     demand_kernel(answer)
     for tiles in TILES:
-        scores, v = _scores(tiles), np.linspace(-3, 5, tiles * TILE, dtype=np.float32)
-        result = np.full(ROWS, np.nan, np.float32)
-        args = (scores, v, result, np.int32(ROWS), np.int32(tiles * TILE))
-        report = simulate(answer, (2,), (32,), args, max_steps=MOST_STEPS)
-        demand_no_hazard(report)
-        _demand_right(
-            result, scores.T.astype(float), v[:, None].astype(float), f"with {tiles * TILE} scores a row: "
-        )
-        asked, loads = report.counters.total.global_requests - WARPS, WARPS * tiles * TILE
-        demand(
-            asked <= 2.5 * loads,
-            f"the numbers are right, and each warp loads {asked / WARPS:.0f} times for rows of {tiles * TILE} scores: "
-            "a score and its `v` are enough, once each.",
-            "read-again",
-        )
+        _demand_rows(answer, tiles)
+    for tiles in Untried(answer).k_tiles(TILE, TILES, OF_SCORES):
+        seen = f"right with {max(TILES) * TILE} scores a row, and not with more"
+        demand_also(partial(_demand_rows, answer, tiles), seen, "many-scores")
+
+
+def _demand_rows(kernel: Any, tiles: int) -> None:
+    scores, v = _scores(tiles), np.linspace(-3, 5, tiles * TILE, dtype=np.float32)
+    result = np.full(ROWS, np.nan, np.float32)
+    args = (scores, v, result, np.int32(ROWS), np.int32(tiles * TILE))
+    report = simulate(kernel, (WARPS,), (32,), args, max_steps=MOST_STEPS)
+    demand_no_hazard(report)
+    _demand_right(
+        result, scores.T.astype(float), v[:, None].astype(float), f"with {tiles * TILE} scores a row: "
+    )
+    asked, loads = report.counters.total.global_requests - WARPS, WARPS * tiles * TILE
+    demand(
+        asked <= 2.5 * loads,
+        f"the numbers are right, and each warp loads {asked / WARPS:.0f} times for rows of {tiles * TILE} scores: "
+        "a score and its `v` are enough, once each.",
+        "read-again",
+    )
 
 
 def _demand_right(result: np.ndarray, scores: np.ndarray, V: np.ndarray, when: str) -> None:
     """Raise what is wrong with the results of rows, and which mistake makes them so."""
     expected = Online()(scores, V, TILE)[:, 0]
-    if not (wrong := where_wrong(result[:, None], expected[:, None], NEAR * abs(expected).max(), "O")):
+    wrong = np.flatnonzero(~np.isclose(result, expected, rtol=0, atol=NEAR * abs(expected).max()))
+    if not wrong.size:
         return
     numbers = np.isfinite(result)
     for cause, words, solve in ROWS_WRONG if numbers.any() else ():
@@ -100,7 +123,12 @@ def _demand_right(result: np.ndarray, scores: np.ndarray, V: np.ndarray, when: s
             f"{when}some results are no numbers: a power of two was too large, or nothing was summed.",
             "too-large",
         )
-    fail(f"{when}{wrong}", "wrong-numbers")
+    row = wrong[0]
+    fail(
+        f"{when}{wrong.size} of {ROWS} results are wrong. The first is row {row}: expected {expected[row]:g}, "
+        f"got {result[row]:g}.",
+        "wrong-numbers",
+    )
 
 
 def demand_ahead(answer: Any) -> None:
@@ -120,19 +148,30 @@ def demand_ahead(answer: Any) -> None:
 
 
 def _ahead(answer: Any) -> None:
-    """The same, and a slot of values is free as soon as they have been read: so these of this tile may come before its
-    turn is over, for which the changed kernel waits."""
+    """The same, and a slot is free when it has been read, and no sooner or later. The kernel is changed: a warp of its
+    own asks for the values, so that keys that are freed too soon are written over. Then each turn begins when its own
+    values are there, too, which have to come before the turn that reads the ones before is over."""
     demand_ahead(answer)
-    code = answer.code.replace(KEYS_ARE_THERE, KEYS_ARE_THERE + VALUES_TOO)
-    early = cupy_on_numpy.RawKernel(code, answer.name, options=answer.options)
-    problem = Attention(1, 128, verdict.MOST * 128).exact()
-    _, report = Job(early, problem, LAUNCH).simulated(problem.integers(0), MOST_STEPS)
+    two = reduce(lambda code, change: code.replace(*change), TWO_PRODUCERS, answer.code)
+    demand_also(
+        partial(demand_no_hazard, _of_a_block(answer, two)),
+        "the numbers are right, by luck: keys are asked for behind the values of the tile before. With a warp for "
+        "keys alone",
+        "early-keys",
+    )
     demand(
-        report.ok,
+        _of_a_block(answer, two.replace(KEYS_ARE_THERE, KEYS_ARE_THERE + VALUES_TOO)).ok,
         "the numbers are right, but no tile's values can be on their way before the turn with its softmax is over: "
         "a slot of values is freed a turn too late.",
         "late-values",
     )
+
+
+def _of_a_block(answer: Any, code: str) -> Report:
+    """What the simulator says of this code in the place of the answer's, with as many tiles as the check has."""
+    kernel = cupy_on_numpy.RawKernel(code, answer.name, options=answer.options)
+    problem = Attention(1, 128, verdict.MOST * 128).exact()
+    return Job(kernel, problem, LAUNCH).simulated(problem.integers(0), MOST_STEPS)[1]
 
 
 def _seldom(answer: Any) -> None:
@@ -167,7 +206,7 @@ def _instructions_where_scores_grow(job: Job, step: int, tiles: int, scale: floa
     if wrong := where_wrong(args[3], problem.expected(Q, K, V), NEAR_HALF, "O"):
         fail(
             f"where the largest score of a row is {step} larger in each tile than in the one before: {wrong}",
-            "grown",
+            "wrong-numbers" if np.isfinite(args[3]).all() else "grown",
         )
     return report.counters.total.instructions
 
