@@ -50,10 +50,11 @@ def test_the_table_of_instructions_beside_a_product_is_the_record():
     found = {each["instruction"]: each for each in record["points"] if each["others"] == 1}
     alone = found.pop("none")["product"]
     text = text_of(by_id("10_attention")["turns-read"])
-    assert f"| nothing | {alone:.0f} | | |" in text
+    assert f"| nothing | {alone:.0f} | | | |" in text
     for name, each in found.items():
         costs = (each["product"] - alone) * each["each"] / each["product"]
-        assert f", {name} | {each['product']:,.0f} | {each['each']:.2f} | {costs:.2f} |" in text
+        cycles = f"{each['each']:.2f} | {each['alone']:.2f} | {costs:.2f}"
+        assert f", {name} | {each['product']:,.0f} | {cycles} |" in text
     assert text.count("\n| ") == 2 + len(found)
     assert f"({record['gpu']}, {record['date']}, `research/record_arithmetic_beside_wgmma.py`)" in text
 
