@@ -74,13 +74,6 @@ class PassersBy(Protocol):
         `at`, and one of the grid."""
 
 
-class InPairs(Protocol):
-    """Tensor memory (`TensorMemory`, units/tensor_memory.py)."""
-
-    def met(self, lane: int, other: int) -> bool:
-        """Whether all that the other lane did in tensor memory comes before what this one does."""
-
-
 class Explained(Advised, Protocol):
     """What it takes to say of a race what is missing."""
 
@@ -96,9 +89,6 @@ class Explained(Advised, Protocol):
 
     @property
     def sync_check(self) -> PassersBy: ...
-
-    @property
-    def tensor(self) -> InPairs: ...
 
 
 class Findings:
@@ -153,9 +143,8 @@ class Findings:
             )
             return
         kind = "unwaited-tcgen05" if race.flying or race.kind == "unwaited-copy" else race.kind
-        met = self.machine.tensor.met(race.lane, race.other - self.machine.orders.first_lane)
         # what a warp does as a whole comes in its order
-        if not race.flying and (met or (race.one_warp and mine.opcode.facts.waits_for)):
+        if not race.flying and race.one_warp and mine.opcode.facts.waits_for:
             return
         if log.again(kind, mine, race.count):
             return

@@ -7,6 +7,7 @@ bulk           Hopper's copy engine: copies in flight
 async_math     wgmma in flight: what it reads, the registers that it holds
 async_reads    what tensor cores read in shared memory meanwhile
 tensor_memory  tcgen05: columns, products in flight, loads and stores
+tensor_orders  what orders accesses to tensor memory
 tensor_fences  tcgen05.fence, and what is noted where one lacks
 barriers       lanes that wait for others: barriers, named barriers, instructions of a warp
 registers      registers that warpgroups give back and take: setmaxnreg

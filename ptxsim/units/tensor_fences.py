@@ -10,19 +10,17 @@ from functools import partial
 
 import numpy as np
 
-from ..races.findings import Explained
 from ..races.proxies import Fence, fence_of
 from ..races.shadow import IN_FLIGHT, Shadow
-
-WARPS = ("tcgen05.ld", "tcgen05.st")
-"""What a warp does as a whole; the rest is a thread's."""
+from .mbarriers import Hopper
+from .tensor_orders import WARPS, TensorOrders
 
 
 class TensorFences:
     """Those of one machine, warp by warp: a load or a store is one's as a whole."""
 
-    def __init__(self, machine: Explained) -> None:
-        self.machine = machine
+    def __init__(self, machine: Hopper, orders: TensorOrders) -> None:
+        self.machine, self.orders = machine, orders
         # of a warp: when and by which lane of the grid
         self.before_sync: dict[int, list[tuple[int, int]]] = defaultdict(list)
         # of a warp the last one, and the position of a lane in it
@@ -65,7 +63,7 @@ class TensorFences:
         first, second = (machine.launch.code.instructions[each].opcode.root for each in (there, pc))
         if mine == warp and (first in WARPS or second not in WARPS):
             return  # it comes in order, or behind its own wait
-        if machine.orders.unseen(np.array([lane]), np.array([other]), np.array([time]))[0]:
+        if self.orders.unseen(np.array([lane]), np.array([other]), np.array([time]))[0]:
             return  # a finding says so
         made = self.before_sync[warp]
         if (next_one := bisect_left(made, (time, 0))) < len(made):

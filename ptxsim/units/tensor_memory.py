@@ -11,19 +11,20 @@ No GPU with it was at hand: docs/tcgen05.md says of each rule where it comes fro
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 
 from ..gpus import WARP
 from ..ground.memory import Fault
 from ..ground.tensor_cells import CELLS, COLUMNS, LANES, TensorCells
-from ..races.shadow import Act, Reach, Reading, Shadow
+from ..races.shadow import Act, Reach, Reading, Shadow, Watched
 from ..races.unwatched import Unwatched
 from .async_reads import CHUNK
 from .barriers import Rendezvous, Waiting
 from .mbarriers import Hopper
 from .tensor_fences import TensorFences
+from .tensor_orders import AsWatched, TensorOrders
 
 SLICE = 32
 """Columns are given in so many, or twice, four, eight or sixteen times as many."""
@@ -123,12 +124,12 @@ class TensorMemory(Rendezvous[Asking]):
         self.products: list[Product] = []
         self.loads: list[Load] = []
         self.stores: list[Store] = []
-        self.fences = TensorFences(machine)
+        self.orders = TensorOrders(machine)
+        self.watched = cast(Watched, AsWatched(machine, self.orders))
+        self.fences = TensorFences(machine, self.orders)
         self._cells: np.ndarray | None = None
         self._shadow: Shadow | None = None
         self._read: np.ndarray | None = None  # by cell, how many instructions read it just now
-        # by lane, the phase of the cluster's barrier that it came to, or comes to, behind its last load or store
-        self._phase = np.zeros(machine.lanes, np.int64)
 
     @property
     def cells(self) -> np.ndarray:
@@ -198,7 +199,7 @@ class TensorMemory(Rendezvous[Asking]):
         cells = cells.ravel()
         self._must_not_be_read(pc, lanes[:1], cells)
         reach = Reach(np.full(len(cells), lanes[0]), cells, 4, pc)
-        self.shadow.on_access(self.machine, Act(False, True), reach)
+        self.shadow.on_access(self.watched, Act(False, True), reach)
         self.shadow.empty(cells)
         del held[first]
         self._hand_out()
@@ -293,10 +294,10 @@ class TensorMemory(Rendezvous[Asking]):
             reach = Reach(np.full(len(others), lane), others, 4, pc)
             self._look(pc, reach.lanes, others, writes=True)
             if adds:
-                shadow.on_begin_of_read(machine, reach)
-            shadow.on_start(machine, reach)
+                shadow.on_begin_of_read(self.watched, reach)
+            shadow.on_start(self.watched, reach)
         time = machine.orders.trail.step(pc)
-        shadow.on_flight(machine, Reach(np.full(len(cells), lane), cells, 4, pc), time)
+        shadow.on_flight(self.watched, Reach(np.full(len(cells), lane), cells, 4, pc), time)
         return time
 
     def _in_order(self, lane: int, cells: np.ndarray, roots: tuple[str, ...]) -> np.ndarray:
@@ -327,10 +328,12 @@ class TensorMemory(Rendezvous[Asking]):
         machine.shadow.on_read_over(machine, Reach(np.full(len(chunks), lane), chunks, CHUNK, pc))
         if len(product.read):
             self._count(product.read, -1)
-            self.shadow.on_read_over(machine, Reach(np.full(len(product.read), lane), product.read, 4, pc))
+            self.shadow.on_read_over(
+                self.watched, Reach(np.full(len(product.read), lane), product.read, 4, pc)
+            )
         written = Reach(np.full(len(product.cells), lane), product.cells, 4, pc)
         time = machine.orders.trail.step(pc)
-        self.shadow.on_land(machine, written, product.issued, time)
+        self.shadow.on_land(self.watched, written, product.issued, time)
         self.fences.before(np.array([lane]), time)  # tcgen05.commit implies one
 
     # ---- loads and stores of a warp
@@ -365,39 +368,31 @@ class TensorMemory(Rendezvous[Asking]):
         each, cells = np.repeat(lanes, cells.shape[1]), cells.ravel()
         self._must_not_be_read(pc, lanes, cells)
         self._look(pc, each, cells, writes=True)
-        issued = self.shadow.on_start(self.machine, Reach(each, cells, 4, pc))
+        issued = self.shadow.on_start(self.watched, Reach(each, cells, 4, pc))
         self.stores.append(Store(self._warp(lanes), pc, issued, each, cells))
 
     def wait(self, lanes: np.ndarray, loads: bool) -> None:
         """These warps wait for their loads, or for their stores."""
         warps = set(np.unique(self.machine.warp_of[lanes]).tolist())
-        self._phase[lanes] = self.machine.clusters.barrier.next_phase(lanes)
-        if loads:
-            for load in [each for each in self.loads if each.warp in warps]:
-                self._loaded(load)
-            return
-        for store in [each for each in self.stores if each.warp in warps]:
+        for load in [each for each in self.loads if loads and each.warp in warps]:
+            self._loaded(load)
+        for store in [each for each in self.stores if not loads and each.warp in warps]:
             self.stores.remove(store)
             time = self.machine.orders.trail.step(store.pc)
             reach = Reach(store.lanes, store.cells, 4, store.pc)
-            self.shadow.on_land(self.machine, reach, store.issued, time)
+            self.shadow.on_land(self.watched, reach, store.issued, time)
+        self.orders.wait(lanes)
 
     def _loaded(self, load: Load) -> None:
         self.loads.remove(load)
         self._count(load.cells, -1)
-        self.shadow.on_read_over(self.machine, Reach(load.lanes, load.cells, 4, load.pc))
-
-    def met(self, lane: int, other: int) -> bool:
-        """Whether a lane has passed the cluster's barrier, however relaxed, behind the last load or store that another
-        one has waited for: tensor memory needs no more."""
-        barrier = self.machine.clusters.barrier
-        return self.machine.clusters.size > 1 and bool(barrier.passed[lane] >= self._phase[other] > 0)
+        self.shadow.on_read_over(self.watched, Reach(load.lanes, load.cells, 4, load.pc))
 
     # ---- helpers
 
     def _begin_read(self, pc: int, lanes: np.ndarray, cells: np.ndarray) -> None:
         self._look(pc, lanes, cells)
-        self.shadow.on_begin_of_read(self.machine, Reach(lanes, cells, 4, pc))
+        self.shadow.on_begin_of_read(self.watched, Reach(lanes, cells, 4, pc))
 
     def _look(self, pc: int, lanes: np.ndarray, cells: np.ndarray, writes: bool = False) -> None:
         """At what was done to these cells before: fences may be missing."""

@@ -13,6 +13,7 @@ struct alignas(64) CUtensorMap { unsigned char bytes[128]; };
     :: "r"(AT(b)), "r"(parity) : "memory")
 #define EXPECT(b, n) asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" \
     :: "r"(AT(b)), "r"(n) : "memory")
+#define ARRIVE(b) asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" :: "r"(AT(b)) : "memory")
 #define FENCE_ASYNC asm volatile("fence.proxy.async.shared::cta;" ::: "memory")
 #define COPY(to, map, x, y, b) asm volatile("cp.async.bulk.tensor.2d.shared::cta.global" \
     ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" \

@@ -84,6 +84,58 @@ def test_the_warp_that_asks_reads_the_address_at_once(seed):
     assert report.ok, str(report)
 
 
+ARRIVES = """
+    __shared__ u64 read;
+    if (t == 0) { INIT(&read, 4); INIT_FENCE; }
+    __syncthreads();
+"""
+ONE_FOR_ALL = f"""{COLUMNS}{ARRIVES}{TILES}{PRODUCT}
+    WAIT(&done, 0);
+    {RESULT}
+    if (t % 32 == 0) ARRIVE(&read);
+    if (t == 32) {{
+        WAIT(&read, 0);
+        MMA(at, PLAIN(A, 128), PLAIN(B, 64), WHAT(128, 64), 0);
+        COMMIT(&done);
+    }}
+    WAIT(&done, 1);
+    {RESULT}{END}"""
+"""One lane of each warp tells that the warp has loaded."""
+
+
+@SEEDS
+def test_a_lane_behind_the_wait_speaks_for_its_warp(seed):
+    report, right = multiply(ONE_FOR_ALL, seed)
+    assert report.ok and right, str(report)
+
+
+@SEEDS
+def test_a_warp_of_which_no_lane_speaks_is_found(seed):
+    body = ONE_FOR_ALL.replace("INIT(&read, 4)", "INIT(&read, 3)").replace(
+        "t % 32 == 0)", "t % 32 == 0 && t != 96)"
+    )
+    report, _ = multiply(body, seed)
+    assert any(
+        hazard.kind == "write-after-read"
+        and hazard.cause in ("no-order-in-tensor-memory", "tensor-memory-read")
+        for hazard in report.hazards
+    ), str(report)
+
+
+@SEEDS
+def test_what_a_warp_has_stored_one_lane_of_it_may_multiply(seed):
+    """Behind tcgen05.wait::st, with no __syncwarp."""
+    body = f"""{COLUMNS}{TILES}
+        unsigned v[4] = {{0, 0, 0, 0}};
+        if (w == 0)
+            for (unsigned n = 0; n < 64; n += 4) ST(mine + n, v);
+        if (w == 0) WAIT_ST;
+        if (t == 0) {{ MMA(at, PLAIN(A, 128), PLAIN(B, 64), WHAT(128, 64), 0); COMMIT(&done); }}
+        WAIT(&done, 0);{RESULT}{END}"""
+    report, right = multiply(body, seed)
+    assert report.ok and right, str(report)
+
+
 WRONG = {
     "nobody waits for the product": (
         f"{COLUMNS}{TILES}{PRODUCT} __syncthreads();{RESULT}{END}",
