@@ -268,12 +268,10 @@ class Shadow:
         """The lanes of the grid that wrote last at the first byte of these units of shared memory."""
         return self.writer[unit * (size // self.granule)]
 
-    def flights(self, unit: np.ndarray, lane: int) -> np.ndarray:
-        """Of these granules when what this lane of the grid started, and is on its way to them, did start; 0: nothing
-        is."""
+    def flights(self, unit: np.ndarray) -> np.ndarray:
+        """Of these granules when what is on its way to them did start; 0: nothing is."""
         times = self.write_time[unit]
-        mine = (times >= IN_FLIGHT) & (times != NEVER) & (self.writer[unit] == lane)
-        return np.where(mine, times - IN_FLIGHT, 0)
+        return np.where((times >= IN_FLIGHT) & (times != NEVER), times - IN_FLIGHT, 0)
 
     def empty(self, unit: np.ndarray) -> None:
         """From now on nobody has written these granules."""

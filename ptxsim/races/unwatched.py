@@ -27,7 +27,7 @@ class Unwatched(Shadow):
     def writers(self, unit: np.ndarray, size: int) -> np.ndarray:
         return np.full(len(unit), NOBODY)
 
-    def flights(self, unit: np.ndarray, lane: int) -> np.ndarray:
+    def flights(self, unit: np.ndarray) -> np.ndarray:
         return np.zeros(len(unit), int)
 
     def unwritten(self, unit: np.ndarray, size: int) -> np.ndarray:

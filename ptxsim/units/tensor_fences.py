@@ -20,7 +20,7 @@ class TensorFences:
     """Those of one machine, warp by warp: a load or a store is one's as a whole."""
 
     def __init__(self, machine: Hopper, orders: TensorOrders) -> None:
-        self.machine, self.orders = machine, orders
+        self.machine, self.unseen = machine, orders.unseen
         # of a warp: when and by which lane of the grid
         self.before_sync: dict[int, list[tuple[int, int]]] = defaultdict(list)
         # of a warp the last one, and the position of a lane in it
@@ -37,6 +37,22 @@ class TensorFences:
         fence = fence_of(self.machine.orders, lanes)
         for warp, at in zip(*np.unique(self.machine.warp_of[lanes], return_index=True), strict=True):
             self.after_sync[int(warp)] = fence, int(at)
+
+    def orders(self, other: int, time: int, lane: int) -> bool:
+        """Whether fences of both warps stand between what a lane started at a time and what another one starts now."""
+        made = self._before(int(self.machine.warp_of[other]), time)
+        return made is not None and self._heard(int(self.machine.warp_of[lane]), *made)
+
+    def _before(self, warp: int, time: int) -> tuple[int, int] | None:
+        """The first fence of this warp behind that time: when and by whom; None: there is none."""
+        made = self.before_sync[warp]
+        first = bisect_left(made, (time, 0))
+        return made[first] if first < len(made) else None
+
+    def _heard(self, warp: int, time: int, other: int) -> bool:
+        """Whether this warp made a fence when it knew of what the other lane did at that time."""
+        fence, at = self.after_sync.get(warp, (None, 0))
+        return fence is not None and bool(fence.knew(at, np.array([other]), np.array([time]))[0])
 
     def look(self, shadow: Shadow, pc: int, lanes: np.ndarray, cells: np.ndarray, writes: bool) -> None:
         """These lanes touch these cells, which others have written before, or read, too (`writes`)."""
@@ -63,15 +79,11 @@ class TensorFences:
         first, second = (machine.launch.code.instructions[each].opcode.root for each in (there, pc))
         if mine == warp and (first in WARPS or second not in WARPS):
             return  # it comes in order, or behind its own wait
-        if self.orders.unseen(np.array([lane]), np.array([other]), np.array([time]))[0]:
+        if self.unseen(np.array([lane]), np.array([other]), np.array([time]))[0]:
             return  # a finding says so
-        made = self.before_sync[warp]
-        if (next_one := bisect_left(made, (time, 0))) < len(made):
-            time, other = made[next_one]
-        else:
+        if (made := self._before(warp, time)) is None:
             self._tell(there, "before_thread_sync is missing behind", pc)
-        fence, at = self.after_sync.get(mine, (None, 0))
-        if fence is None or not fence.knew(at, np.array([other]), np.array([time]))[0]:
+        if not self._heard(mine, *(made or (time, other))):
             self._tell(pc, "after_thread_sync is missing before", there)
 
     def _tell(self, pc: int, lacks: str, other: int) -> None:

@@ -36,7 +36,7 @@ NOTHING = np.zeros(0, np.int64)
 @dataclass(eq=False)
 class Product:
     """A tcgen05.mma, or a tcgen05.cp, of one lane: the cells that it writes, those that it reads (of A), and what of
-    shared memory. In a pair they are of both blocks."""
+    shared memory. In a pair they are of both blocks. `behind`: those of other lanes that are over before it is."""
 
     lane: int
     pc: int
@@ -44,6 +44,7 @@ class Product:
     cells: np.ndarray
     read: np.ndarray
     reading: Reading
+    behind: list["Product"]
 
 
 @dataclass(eq=False)
@@ -263,19 +264,21 @@ class TensorMemory(Rendezvous[Asking]):
     ) -> None:
         """This lane starts a product: the cells that it writes (and reads, if it adds to them), the cells of A that it
         reads, and the chunks of the resident shared memory."""
-        reading = self._read_shared(pc, lane, chunks)
+        reading, ahead = self._read_shared(pc, lane, chunks), self._ahead(lane, read, ("tcgen05.cp",))
         if len(read):
-            others = read[~self._in_order(lane, read, ("tcgen05.cp",))]
+            others = self._apart(read, ahead)
             self._begin_read(pc, np.full(len(others), lane), others)
             self._count(read, 1)
-        issued = self._start(pc, lane, cells, adds, ("tcgen05.mma", "tcgen05.cp"))
-        self.products.append(Product(lane, pc, issued, cells, read, reading))
+        ahead += self._ahead(lane, cells, ("tcgen05.mma", "tcgen05.cp"))
+        issued = self._start(pc, lane, cells, adds, ahead)
+        behind = [each for each in ahead if each.lane != lane]
+        self.products.append(Product(lane, pc, issued, cells, read, reading, behind))
 
     def copy(self, pc: int, lane: int, cells: np.ndarray, chunks: np.ndarray) -> None:
         """This lane starts a copy of these chunks to these cells; it waits for nothing that the lane started before."""
         reading = self._read_shared(pc, lane, chunks)
-        issued = self._start(pc, lane, cells, False, ())
-        self.products.append(Product(lane, pc, issued, cells, NOTHING, reading))
+        issued = self._start(pc, lane, cells, False, [])
+        self.products.append(Product(lane, pc, issued, cells, NOTHING, reading, []))
 
     def _read_shared(self, pc: int, lane: int, chunks: np.ndarray) -> Reading:
         machine, reading = self.machine, Reading(pc, chunks)
@@ -285,9 +288,9 @@ class TensorMemory(Rendezvous[Asking]):
         machine.async_reads.begin(reading)
         return reading
 
-    def _start(self, pc: int, lane: int, cells: np.ndarray, adds: bool, behind: tuple[str, ...]) -> int:
-        """What it writes; it comes `behind` such instructions of the thread by itself."""
-        others = cells[~self._in_order(lane, cells, behind)]
+    def _start(self, pc: int, lane: int, cells: np.ndarray, adds: bool, ahead: list[Product]) -> int:
+        """What it writes; it comes behind those that are `ahead` by itself."""
+        others = self._apart(cells, ahead)
         self._must_not_be_read(pc, np.array([lane]), cells)
         shadow, machine = self.shadow, self.machine
         if len(others):
@@ -300,12 +303,19 @@ class TensorMemory(Rendezvous[Asking]):
         shadow.on_flight(self.watched, Reach(np.full(len(cells), lane), cells, 4, pc), time)
         return time
 
-    def _in_order(self, lane: int, cells: np.ndarray, roots: tuple[str, ...]) -> np.ndarray:
-        """Which of these cells an instruction of these roots is at that this lane has started."""
-        started = self.shadow.flights(cells, lane + self.machine.orders.first_lane)
-        code = self.machine.launch.code.instructions
-        own = [each for each in self.under_way(lane) if code[each.pc].opcode.root in roots]
-        return np.isin(started, [each.issued for each in own])
+    def _ahead(self, lane: int, cells: np.ndarray, roots: tuple[str, ...]) -> list[Product]:
+        """Of what is at these cells those of these roots behind which a product of this lane comes by itself: its own,
+        and others' in front of a tcgen05.fence that it has heard of."""
+        started, code = set(self.shadow.flights(cells).tolist()), self.machine.launch.code.instructions
+        found = [each for each in self.products if each.issued in started]
+        found = [each for each in found if code[each.pc].opcode.root in roots]
+        return [
+            each for each in found if each.lane == lane or self.fences.orders(each.lane, each.issued, lane)
+        ]
+
+    def _apart(self, cells: np.ndarray, ahead: list[Product]) -> np.ndarray:
+        """Those of the cells at which none of these is."""
+        return cells[~np.isin(self.shadow.flights(cells), [each.issued for each in ahead])]
 
     def under_way(self, lane: int) -> list[Product]:
         """The products of this lane that nobody knows to be over."""
@@ -317,6 +327,9 @@ class TensorMemory(Rendezvous[Asking]):
             if each not in self.products:
                 continue
             self.products.remove(each)
+            for earlier in each.behind:
+                earlier.lane = each.lane  # who hears of this one knows that they are over
+            self.end(each.behind)
             self._end(each)
         return self.machine.orders.trail.now
 

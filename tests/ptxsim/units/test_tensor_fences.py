@@ -66,3 +66,39 @@ def test_a_missing_fence_is_noted_at_its_line(name, seed):
     source = report.kernel.source.splitlines()
     (note,) = report.notes
     assert told in note and line in source[int(re.match(r"line (\d+):", note)[1]) - 1], note
+
+
+CP = 'CP("128x256b", at + 32, PLAIN(A, 128));'
+PIPELINED = f"""{COLUMNS}{TILES}
+    __shared__ u64 started;
+    if (t == 0) {{ INIT(&started, 1); INIT_FENCE; }}
+    __syncthreads();
+    if (t == 0) {{
+        {CP}
+        BEFORE;
+        ARRIVE(&started);
+    }}
+    if (t == 32) {{
+        WAIT(&started, 0);
+        AFTER;
+        MMA_T(at, at + 32, PLAIN(B, 32), WHAT(128, 32), 0);
+        COMMIT(&done);
+    }}
+    WAIT(&done, 0);
+    AFTER;
+    A[t] = in[0];
+    {RESULT.replace("n < 64", "n < 32")}{END}"""
+"""A copy of one thread and a product of another one: in order behind a fence, and nobody waits for the copy's end."""
+
+
+@SEEDS
+@pytest.mark.parametrize("start", [CP, "MMA(at, PLAIN(A, 128), PLAIN(B, 32), WHAT(128, 32), 0);"])
+def test_two_threads_products_and_copies_come_in_order_behind_a_fence(start, seed):
+    body = PIPELINED.replace(CP, start)
+    if start != CP:
+        body = body.replace("MMA_T(at, at + 32, ", "MMA(at, PLAIN(A, 128), ")
+    report, _ = multiply(body, seed)
+    assert report.ok and not report.notes, str(report)
+    for fence in ("BEFORE;\n", "AFTER;\n"):
+        report, _ = multiply(body.replace(fence, "", 1), seed)
+        assert "product-not-awaited" in [hazard.cause for hazard in report.hazards], str(report)
