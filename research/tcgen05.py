@@ -13,6 +13,8 @@ from research import tcgen05_kernels, tcgen05_libraries
 
 TESTS = (
     "tests/bugs/test_bugs.py",
+    "tests/ptxsim/units/test_launch_control.py",
+    "tests/ptxsim/instructions/test_tcgen05_frozen.py",
     *(str(path) for path in Path("tests/ptxsim/units").glob("test_tensor_*.py")),
 )
 
