@@ -8,7 +8,7 @@ from cuda import pathfinder
 from course_lib import OPTIONS, kernel_source
 from course_lib.instruments import sass
 from cupy_or_sim import cupy_on_numpy
-from cupy_or_sim.device import options_for
+from cupy_or_sim.device import BLACKWELL, options_for
 from ptxsim.compiler import disassembly
 from ptxsim.compiler.disassembly import control_of, parse
 from tests.kernels.lesson_cases import GEMMS, OTHERS
@@ -46,7 +46,9 @@ LISTING = """
 
 def code_of(notebook, name):
     source = kernel_source(notebook, name)
-    return sass(cupy_on_numpy.RawKernel(source, name, options=options_for(source)))
+    options = options_for(source)
+    kernel = cupy_on_numpy.RawKernel(source, name, options=options)
+    return sass(kernel, arch="sm_100a" if options == BLACKWELL else "sm_90")
 
 
 def test_a_listing_is_read_by_kernel_line_and_label():
