@@ -11,10 +11,11 @@ from course_lib.check.attention_mistakes import Online
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 from ptxsim.gpus import H100
-from ptxsim.observe.events import Load, Store
+from ptxsim.observe.events import Barrier, Load, Store
 
 from .common import (
     MOST_STEPS,
+    Warps,
     demand,
     demand_also,
     demand_kernel,
@@ -441,6 +442,26 @@ def _keys(answer: Any) -> None:
         fail(f"most_keys{case}: {number} keys by {what}, {side} than the most that fit.", f"{side}-by-{of}")
 
 
+# --------------------------------------------------------------------------- 10.14: the way out
+
+
+def _way_out(answer: Any) -> None:
+    """As 10.2's, and warpgroups that meet alone, before they store, do so at barriers of their own."""
+    events = demand_ahead(answer)
+    upper, lower = (_alone(events[first : first + 4]) for first in (4, 8))
+    for both in upper & lower:
+        fail(
+            f"the numbers are right, and any 128 threads of both warpgroups open barrier {both}.",
+            "one-barrier",
+        )
+
+
+def _alone(warps: Warps) -> set[int]:
+    """The barriers at which 128 threads meet."""
+    barriers = [each for of_warp in warps for each in of_warp if isinstance(each, Barrier)]
+    return {each.id for each in barriers if each.count == 128}
+
+
 # --------------------------------------------------------------------------- 10.15: a mean that moves
 
 ROWS_OF_SPREAD = ((3, 100), (2, 5), (2, 32), (1, 33), (1, 1), (2, 1000))
@@ -549,5 +570,5 @@ def _demand_read_once(report: Report, rows: int, columns: int, when: str) -> Non
     demand(total.global_requests <= 2 * least + 6 * rows, text, "few-lanes")
 
 
-EXERCISES = {"10.11": _merge, "10.12": _causal, "10.13": _keys, "10.14": demand_ahead, "10.15": _spread}
+EXERCISES = {"10.11": _merge, "10.12": _causal, "10.13": _keys, "10.14": _way_out, "10.15": _spread}
 """The exercises in notebooks/exercises/10_attention.ipynb."""

@@ -17,7 +17,7 @@ from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 from ptxsim.observe.events import Wgmma, WgmmaWait
 
-from .common import MOST_STEPS, demand, demand_also, demand_kernel, demand_no_hazard, fail
+from .common import MOST_STEPS, Warps, demand, demand_also, demand_kernel, demand_no_hazard, fail
 from .untried import Untried
 
 TILE, ROWS = 8, 48
@@ -131,8 +131,8 @@ def _demand_right(result: np.ndarray, scores: np.ndarray, V: np.ndarray, when: s
     )
 
 
-def demand_ahead(answer: Any) -> None:
-    """A right attention, with a product at work while the softmax is."""
+def demand_ahead(answer: Any) -> Warps:
+    """A right attention, with a product at work while the softmax is: what its warps do."""
     demand_kernel(answer)
     job = Job(answer, Attention(1, 128, 128), LAUNCH)
     events = verdict.check(job, 0, MOST_STEPS, verdict.ONE_BLOCK, HEADS_OF_TILES).events
@@ -145,6 +145,7 @@ def demand_ahead(answer: Any) -> None:
                 f"work when warp {warp} begins its softmax; it can be in {verdict.MOST - 1}.",
                 "in-turn",
             )
+    return events
 
 
 def _ahead(answer: Any) -> None:
