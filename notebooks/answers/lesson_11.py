@@ -40,21 +40,24 @@ ORDER = (
     "deadlock",
 )
 """What is told first, where one mistake makes several findings."""
+AT_ZERO = "right where its columns begin at 0, and not where they begin at 256"
+SUMS = "unsigned sums = s.sums;"
+START, EXPECT = "start_k_tile<", "mbarrier_expect("
 STORE = "            store_row<TN>("
 BOTH = "            if (mine == 0) mbarrier_wait(&s.sums_full[1], 0);\n"
 """Before it writes tile 0, the changed kernel waits for the sums of tile 1."""
 
 
-LOADS_WAIT = (
-    "PTX wants `tcgen05_wait_ld()` before `v` is used. By NVIDIA's word "
-    "(https://github.com/NVIDIA/cutlass/issues/2525) the use of a register waits for its load, too, and so the "
-    "simulator has it."
-)
-
-
 def _largest(answer: Any) -> str | None:
     """The largest number of each row of a product, by two blocks."""
     demand_kernel(answer)
+    noted = _largest_found(answer)
+    demand_also(partial(_largest_found, _behind_other_columns(answer)), AT_ZERO, "no-base")
+    return noted
+
+
+def _largest_found(answer: Any) -> str | None:
+    """Raise what is wrong with the largest numbers, or give what is noted."""
     for seed, below in (0, 0), (1, 0), (2, 40):
         random = np.random.default_rng(seed)
         a, b = (random.integers(-4, 5, (rows, DEPTH)).astype(np.float16) for rows in (2 * ROWS, COLUMNS))
@@ -64,15 +67,21 @@ def _largest(answer: Any) -> str | None:
         maps = (tensor_map(each, (64, 64)) for each in (a, b))
         report = simulate(answer, (2,), (128,), (*maps, found), (ROWS + COLUMNS) * DEPTH * 2 + 64, STEPS)
         _demand_clean(report)
+        noted = _noted(report)
         sums = product(a, b)
         if not (wrong := where_wrong(found[:, None], sums.max(1)[:, None], 0.0, "out")):
             continue
+        above = np.unique(found[found > sums.max(1)])
+        if len(above) == 1 and np.array_equal(found, np.maximum(sums.max(1), above)):
+            fail(
+                f"each number is the largest one, or {above[0]:g} where all are below it.", "begins-too-high"
+            )
         for cause, words, mistaken in _mistaken(sums):
             if np.array_equal(found, mistaken):
                 fail(f"each number is {words}.", cause)
         demand(np.isfinite(found).any(), "no result is a number, in any row.", "never-a-number")
         fail(wrong, "wrong-numbers" if np.isfinite(found).all() else "some-rows")
-    return None if re.search(r"tcgen05_wait_ld\(|wait::ld", answer.code) else LOADS_WAIT
+    return noted
 
 
 def _mistaken(sums: np.ndarray) -> list[tuple[str, str, np.ndarray]]:
@@ -81,11 +90,23 @@ def _mistaken(sums: np.ndarray) -> list[tuple[str, str, np.ndarray]]:
         ("first-columns", "the largest of the first 16 columns", sums[:, :16].max(1)),
         ("not-last-columns", "the largest of all but the last 16 columns", sums[:, :-16].max(1)),
         ("one-column", "one column of sixteen, the first of each", sums[:, ::16].max(1)),
-        ("above-zero", "the largest one, or 0 where all are below 0", sums.max(1).clip(0)),
         ("first-block", "that of the first block's rows", np.tile(sums[:ROWS].max(1), 2)),
         ("other-sign", "the smallest of its row", sums.min(1)),
         ("absolute", "the largest without its sign", abs(sums).max(1)),
     ]
+
+
+def _behind_other_columns(answer: Any) -> Any:
+    """The same kernel, whose columns begin at 256: it asks for so many others before, and gives them back, too."""
+    source = re.sub(r"tcgen05_alloc<", "tcgen05_alloc<256>(&s.sums), tcgen05_alloc<", answer.code)
+    source = re.sub(r"tcgen05_dealloc<", "tcgen05_dealloc<256>(0), tcgen05_dealloc<", source)
+    return cupy_on_numpy.RawKernel(source, answer.name, options=answer.options)
+
+
+def _noted(report: Report) -> str | None:
+    """What a right answer is told: the first note on tensor memory."""
+    note = next((str(note) for note in report.notes if "tensor memory" in note or "tcgen05" in note), "")
+    return f"Noted: {note}." if note else None
 
 
 def _demand_clean(report: Report) -> None:
@@ -127,7 +148,7 @@ def _with_slots(answer: Any, slots: int) -> Any:
     return cupy_on_numpy.RawKernel(source, answer.name, options=answer.options)
 
 
-def _demand_ring(answer: Any) -> None:
+def _demand_ring(answer: Any) -> str | None:
     """A ring that is right for one and two slots too, for fewer k-tiles than slots and for several blocks."""
     demand_kernel(answer)
     count = len(re.findall(r"\bSLOTS\s*=\s*3\b", answer.code))
@@ -146,10 +167,35 @@ def _demand_ring(answer: Any) -> None:
     for k_tiles in untried(answer, TILE[2], (1, 2, 7)):
         longer = partial(_run, answer, (1, 1, k_tiles), SLOTS)
         demand_also(longer, f"right with 7 k-tiles, and not with {k_tiles}", "many-k-tiles")
+    demand_also(partial(_run, _behind_other_columns(answer), (1, 1, 2), SLOTS), AT_ZERO, "no-base")
     demand_all_slots(seven, SLOTS)
     demand_no_wait_for_landing(seven)
     _demand_ahead(seven, 7)
     _demand_no_wait_for_math(seven)
+    _demand_goes_on(
+        answer,
+        (START, "mbarrier_wait(&s.full[0], 1)"),
+        "slot 0 is not filled again before k-tile 2 is multiplied, and k-tile 0 has long been read.",
+        "freed-late",
+    )
+    _demand_goes_on(
+        answer,
+        (EXPECT, "mbarrier_wait(&s.empty[0], 0)"),
+        "k-tile 0 is not multiplied before k-tile 2 is asked for: it needs its own bytes alone.",
+        "waits-for-more",
+    )
+    return _noted(seven)
+
+
+def _demand_goes_on(answer: Any, held: tuple[str, str], words: str, cause: str) -> None:
+    """Before its third call of the first text a thread waits for the second one, which need not wait for it."""
+    call, until = held
+    source = answer.code.replace(call, f"(calls_so_far++ == 2 ? {until} : (void)0), {call}")
+    source = source.replace(SUMS, f"{SUMS} int calls_so_far = 0;")
+    try:
+        _run(cupy_on_numpy.RawKernel(source, answer.name, options=answer.options), (1, 1, 7), SLOTS)
+    except CheckFailed:
+        fail(f"the numbers are right, but {words}", cause)
 
 
 def _demand_ahead(report: Report, k_tiles: int) -> None:
@@ -177,17 +223,25 @@ def _demand_no_wait_for_math(report: Report) -> None:
         )
 
 
-def _two_tiles(answer: Any) -> None:
-    """Right for one to five tiles a block, with the products of a tile at work while the one before is written."""
+def _two_tiles(answer: Any) -> str | None:
+    """Right for one to twelve tiles a block, with the products of a tile at work while the one before is written."""
     demand_kernel(answer)
-    for tiles, blocks in ((5, 1, 2), 1), ((1, 1, 1), 1), ((2, 3, 1), 4), ((2, 1, 5), 1):
+    five = None
+    for tiles, blocks in ((5, 1, 2), 1), ((1, 1, 1), 1), ((2, 3, 1), 4), ((2, 1, 5), 1), ((4, 3, 1), 1):
         try:
-            _run(answer, tiles, SLOTS, blocks)
+            report = _run(answer, tiles, SLOTS, blocks)
         except CheckFailed as error:
-            if tiles == (5, 1, 2) or not error.hazards:
+            if not re.search(r"wait\w*\(&s\.sums_empty", answer.code):
+                fail(f"nobody waits for `sums_empty`: {in_short(error)}", "no-wait-for-empty")
+            if five is None or not error.hazards:
                 raise
             many = f"{tiles[0] * tiles[1]} tiles for {blocks} block{'s' * (blocks > 1)}"
             raise CheckFailed(f"with {many}: {error}", error.hazards) from None
+        five = five or report
+    assert five
+    _in_other_orders(answer, (4, 1, 2), 1)
+    demand_also(partial(_run, _behind_other_columns(answer), (3, 1, 1), SLOTS, 1), AT_ZERO, "no-base")
+    _demand_no_wait_for_sums(five)
     source = answer.code
     demand(
         source.count(STORE) == 1, f"leave the line with `{STORE.strip()}` as it is: the check adds one above."
@@ -201,6 +255,21 @@ def _two_tiles(answer: Any) -> None:
             "at work at a time.",
             "in-turn",
         )
+    return _noted(five)
+
+
+def _demand_no_wait_for_sums(report: Report) -> None:
+    """Who multiplies waits for no barrier that those who fetch wait for."""
+    waits = [{event.mbarrier for event in mine if isinstance(event, MbarrierWait)} for mine in report.events]
+    copies = [{event.mbarrier for event in mine if isinstance(event, BulkCopy)} for mine in report.events]
+    landing = set().union(*copies)
+    told = set().union(*(mine for mine, own in zip(waits, copies) if not own and not mine & landing))
+    demand(
+        not any(mine & landing and mine & told for mine in waits),
+        "the numbers are right, but who multiplies waits for the products of a tile before it begins the next one: the "
+        "tensor cores rest between tiles.",
+        "waits-for-math",
+    )
 
 
 EXERCISES = {"11.1": _largest, "11.2": _demand_ring, "11.3": _two_tiles}

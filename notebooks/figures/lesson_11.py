@@ -17,7 +17,7 @@ PLACES = {
 WIDE, HIGH = 3.2, 1.5
 THREADS = ("copy thread", "multiplying thread", "four warps")
 STEPS = (
-    ("copy thread", "copy engine", "1 six boxes"),
+    ("copy thread", "copy engine", "1 boxes"),
     ("copy engine", "slots", "bytes"),
     ("multiplying thread", "tensor cores", "3 products"),
     ("tensor cores", "columns", "sums"),
@@ -66,7 +66,8 @@ def who_tells_whom() -> style.Drawing:
         "A thread that copies names boxes to the copy engine, whose bytes land in slots. The mbarrier full tells the "
         "thread that multiplies; it starts products at the tensor cores, whose sums lie in columns. The tensor cores "
         "tell by the mbarrier empty the thread that copies, and by the mbarrier done the four warps, which then load "
-        "the sums. Barriers are red arrows, everything else is black. No thread stands between two engines."
+        "the sums. Barriers are orange arrows, everything else is black. No thread waits for the tensor cores in "
+        "another one's place."
     )
 
 
@@ -82,9 +83,7 @@ def tensor_memory(columns: int = 128) -> style.Drawing:
         ax.plot([0, COLUMNS], [quarter * warp] * 2, color=style.TEXT, linewidth=1, linestyle="--")
         lanes = f"lanes {quarter * warp} to {quarter * warp + quarter - 1}: warp {warp}"
         style.label(ax, COLUMNS + 8, quarter * (warp + 0.5), lanes, 8, ha="left")
-    style.label(
-        ax, columns / 2, LANES / 2, f"128 x {columns} sums of a tile:\nrow r in lane r", 9, ground=style.FACE
-    )
+    style.label(ax, columns / 2, LANES / 2, f"128 x {columns} sums:\nrow r in lane r", 8, ground=style.FACE)
     rest = COLUMNS - columns
     style.label(ax, columns + rest / 2, LANES / 2, f"{rest} columns\nthat are free", 9, ground=style.FACE)
     ax.set(xlim=(-2, 1.5 * COLUMNS), ylim=(LANES + 2, -2), yticks=[], xticks=[0, columns, COLUMNS])
@@ -95,4 +94,50 @@ def tensor_memory(columns: int = 128) -> style.Drawing:
         f"Tensor memory of an SM: {LANES} lanes and {COLUMNS} columns. The sums of a tile of 128 x {columns} take "
         f"columns 0 to {columns - 1} of all lanes, row r in lane r; {rest} columns are free. Warp 0 reaches lanes 0 to "
         "31, warp 1 lanes 32 to 63, warp 2 lanes 64 to 95, warp 3 lanes 96 to 127."
+    )
+
+
+MULTIPLY, FETCH = 4.0, 3.0
+"""Of a tile, in the sketch's units: fetching is the shorter of the two."""
+
+
+def _two_halves(tiles: int) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
+    """When each tile is multiplied, and when it is fetched: a half is multiplied anew once it has been read."""
+    math: list[tuple[float, float]] = []
+    fetched: list[tuple[float, float]] = []
+    for tile in range(tiles):
+        free = fetched[tile - 2][1] if tile > 1 else 0.0
+        begin = max(free, math[-1][1] if math else 0.0)
+        math.append((begin, begin + MULTIPLY))
+        start = max(math[-1][1], fetched[-1][1] if fetched else 0.0)
+        fetched.append((start, start + FETCH))
+    return math, fetched
+
+
+@style.styled
+def two_tiles(tiles: int = 4) -> style.Drawing:
+    """Two halves of the columns in turn: multiplied, then fetched while the other one is multiplied. A sketch."""
+    math, fetched = _two_halves(tiles)
+    figure = style.new_figure(2.3)
+    ax = style.axes(figure)
+    end = fetched[-1][1] + 0.3
+    for tile, ((begin, stop), (start, last)) in enumerate(zip(math, fetched)):
+        half = tile % 2
+        for row in 0, 2 + half:
+            style.box(ax, begin, row + 0.1, stop - begin, 0.8, facecolor=style.GREEN, linewidth=0.5)
+            style.label(ax, (begin + stop) / 2, row + 0.52, f"tile {tile}", 8, color=style.INK)
+        for row in 1, 2 + half:
+            style.box(
+                ax, start, row + 0.1, last - start, 0.8, facecolor=style.ORANGE, hatch="...", linewidth=0.5
+            )
+            style.label(
+                ax, (start + last) / 2, row + 0.52, f"fetch {tile}", 8, ground=style.ORANGE, color=style.INK
+            )
+    rows = ("tensor cores", "four warps", "half 0", "half 1")
+    ax.set(xlim=(0, end), ylim=(4, 0), xticks=[])
+    ax.set_yticks([row + 0.5 for row in range(4)], rows)
+    ax.set_xlabel("a sketch, no times: here fetching takes less than the products of a tile", fontsize=8)
+    return figure, (
+        f"A sketch of {tiles} tiles. The tensor cores multiply one after the other, in half 0 and half 1 in turn; four "
+        "warps fetch each tile while the next one is multiplied. A half is multiplied anew when it has been fetched."
     )

@@ -369,7 +369,8 @@ class Mbarrier(Rendezvous[Question]):
 
     def _deliver_late(self, block: int) -> None:
         late = self.late[block]
-        while late and self.pending[block] <= sum(len(each.lanes) for each in late):
+        # a phase that lacks bytes alone takes no arrival any more: they belong to the next one
+        while late and 0 < self.pending[block] <= sum(len(each.lanes) for each in late):
             first, many = late.pop(0), int(self.pending[block])
             if len(first.lanes) > many:  # the others belong to the next phase
                 late.insert(0, replace(first, lanes=first.lanes[many:]))

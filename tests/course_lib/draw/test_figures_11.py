@@ -29,3 +29,12 @@ def test_a_tile_fills_as_many_columns_as_its_words_say():
     figure, words = lesson_11.tensor_memory(128)
     _, tile = figure.axes[0].patches
     assert tile.get_width() == 128 and "columns 0 to 127" in words and "384 columns are free" in words
+
+
+def test_a_half_is_multiplied_anew_when_it_has_been_fetched():
+    math, fetched = lesson_11._two_halves(6)
+    assert all(math[tile][0] >= fetched[tile - 2][1] for tile in range(2, 6))
+    assert all(fetched[tile][0] >= math[tile][1] for tile in range(6))
+    assert all(
+        fetched[tile][0] < math[tile + 1][1] and math[tile + 1][0] < fetched[tile][1] for tile in range(5)
+    )

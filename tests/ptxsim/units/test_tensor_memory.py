@@ -136,6 +136,13 @@ def test_what_a_warp_has_stored_one_lane_of_it_may_multiply(seed):
     assert report.ok and right, str(report)
 
 
+def test_a_commit_in_a_phase_that_lacks_bytes_alone_is_none_of_its_arrivals():
+    report, _ = multiply(
+        f"{COLUMNS}{TILES} if (t == 0) EXPECT(&done, 16); {PRODUCT} WAIT(&done, 0);{RESULT}{END}"
+    )
+    assert report.brief() == "deadlock" and "lacks 0 of 1 arrivals" in str(report)
+
+
 WRONG = {
     "nobody waits for the product": (
         f"{COLUMNS}{TILES}{PRODUCT} __syncthreads();{RESULT}{END}",
