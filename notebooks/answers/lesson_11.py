@@ -97,9 +97,10 @@ def _mistaken(sums: np.ndarray) -> list[tuple[str, str, np.ndarray]]:
 
 
 def _behind_other_columns(answer: Any) -> Any:
-    """The same kernel, whose columns begin at 256: it asks for so many others before, and gives them back, too."""
-    source = re.sub(r"tcgen05_alloc<", "tcgen05_alloc<256>(&s.sums), tcgen05_alloc<", answer.code)
-    source = re.sub(r"tcgen05_dealloc<", "tcgen05_dealloc<256>(0), tcgen05_dealloc<", source)
+    """The same kernel, whose columns begin at 256: it asks for so many others before, and gives them back behind."""
+    own = r"tcgen05_alloc<[^;]*>\(&s\.sums\)"
+    others = r"tcgen05_alloc<256>(&s.sums), \g<0>, tcgen05_dealloc<256>(0)"
+    source = re.sub(own, others, answer.code)
     return cupy_on_numpy.RawKernel(source, answer.name, options=answer.options)
 
 
