@@ -16,7 +16,6 @@ import ptxsim
 from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.simulate import compiled
 from ptxsim import SassInstruction
-from ptxsim.front.kernel import meant_for
 
 from .order import Order, order_of
 
@@ -124,15 +123,13 @@ class Sass:
         return found
 
 
-def sass(kernel: Kernel, arch: str = "") -> Sass:
-    """The machine code of a `cp.RawKernel` on a GPU architecture, by NVRTC's assembler and nvdisasm, without a GPU; on
-    that of an H100 where none is given, or of a B200 where it is compiled for that.
+def sass(kernel: Kernel, arch: str = "sm_90") -> Sass:
+    """The machine code of a `cp.RawKernel` on a GPU architecture, by NVRTC's assembler and nvdisasm, without a GPU.
 
     Raises NvdisasmMissing where nvdisasm is not installed, and CompileError for a source or an architecture that NVRTC
     refuses.
     """
     one = compiled(kernel)
-    arch = arch or meant_for(one).arch
     return Sass(one, arch, ptxsim.machine_code(one, arch))
 
 
