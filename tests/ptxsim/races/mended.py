@@ -79,7 +79,10 @@ class Mended:
 
 
 def blackwell(says: str, body: str, *words: str) -> Mended:
-    return Mended(says, IN_TENSOR_MEMORY + body + GIVEN_BACK, *words, block=256, before=MACROS_OF_BLACKWELL,
+    body = f"{IN_TENSOR_MEMORY}{body}{GIVEN_BACK}".replace(
+        "__syncthreads()", "BEFORE; __syncthreads(); AFTER"
+    )
+    return Mended(says, body, *words, block=256, before=MACROS_OF_BLACKWELL,
                   options=BLACKWELL)  # fmt: skip
 
 
@@ -309,7 +312,8 @@ CASES = [
            "$$WAIT_ALL(0);$ __threadfence(); atomicExch(out + 99, 1); }" + HEARD,
            grids=(2, 2)),
     # ---- tensor memory
-    blackwell("wait-for-product", ONES + "$__syncthreads()$WAIT(&done, 0)$; LD(v, mine); WAIT_LD; out[t] = v[0];"),
+    blackwell("wait-for-product", ONES + "$__syncthreads()$WAIT(&done, 0)$; AFTER;\n"
+              "LD(v, mine); WAIT_LD; out[t] = v[0];"),
     blackwell("wait-for-tensor-store", "if (w == 0) { ST(mine, v); $$WAIT_ST;$ }\n__syncthreads();\n"
               "if (w == 4) { LD(v, mine); WAIT_LD; out[t] = v[0]; }"),
     blackwell("order-in-tensor-memory", "if (w == 0) { ST(mine, v); WAIT_ST; }\n__syncthreads();\n"
