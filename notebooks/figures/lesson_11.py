@@ -17,11 +17,11 @@ PLACES = {
 WIDE, HIGH = 3.2, 1.5
 THREADS = ("copy thread", "multiplying thread", "four warps")
 STEPS = (
-    ("copy thread", "copy engine", "1 boxes"),
+    ("copy thread", "copy engine", "1: boxes"),
     ("copy engine", "slots", "bytes"),
-    ("multiplying thread", "tensor cores", "3 products"),
+    ("multiplying thread", "tensor cores", "3: products"),
     ("tensor cores", "columns", "sums"),
-    ("columns", "four warps", "6 load"),
+    ("columns", "four warps", "6: load"),
 )
 """Who gives what to whom; to the right."""
 
@@ -50,8 +50,8 @@ def who_tells_whom() -> style.Drawing:
         style.arrow(ax, from_, to, style.TEXT)
         style.label(ax, (from_[0] + to[0]) / 2, from_[1] - 0.35, given, 7)
     told = {
-        "2 full": (_edge("slots", "bottom"), _edge("multiplying thread", "top"), (8.0, 3.17)),
-        "4 empty": (_edge("tensor cores", "top"), _edge("copy thread", "bottom"), (3.3, 2.99)),
+        "2: full": (_edge("slots", "bottom"), _edge("multiplying thread", "top"), (8.0, 3.17)),
+        "4: empty": (_edge("tensor cores", "top"), _edge("copy thread", "bottom"), (3.3, 2.99)),
     }
     for words, (from_, to, at) in told.items():
         style.arrow(ax, from_, to, style.VERMILLION, linewidth=1.6)
@@ -59,7 +59,7 @@ def who_tells_whom() -> style.Drawing:
     low, (x, y), (right, below) = 7.4, _edge("tensor cores", "bottom"), _edge("four warps", "bottom")
     ax.plot([x, x, right], [y, low, low], color=style.VERMILLION, linewidth=1.6)
     style.arrow(ax, (right, low), (right, below), style.VERMILLION, linewidth=1.6)
-    style.label(ax, (x + right) / 2, low, "5 done", 8, ground=style.FACE)
+    style.label(ax, (x + right) / 2, low, "5: done", 8, ground=style.FACE)
     ax.set(xlim=(0, 17.6), ylim=(7.8, 0.2))
     ax.axis("off")
     return figure, (

@@ -15,7 +15,7 @@ def distance(point, begin, end) -> float:
 
 @pytest.mark.parametrize(
     ("barrier", "tells", "told"),
-    [("2 full", "slots", "multiplying thread"), ("4 empty", "tensor cores", "copy thread")],
+    [("2: full", "slots", "multiplying thread"), ("4: empty", "tensor cores", "copy thread")],
 )
 def test_a_barrier_s_name_stands_at_its_own_arrow(barrier, tells, told):
     figure, words = lesson_11.who_tells_whom()
