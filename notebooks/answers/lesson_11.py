@@ -40,6 +40,13 @@ ORDER = (
     "deadlock",
 )
 """What is told first, where one mistake makes several findings."""
+NO_WAIT = (
+    "PTX wants a `tcgen05_wait_ld()` between the loads and the barrier behind which the columns are given back; here each "
+    "load is over where `v` is used."
+)
+NO_QUARTER = (
+    "PTX wants the lane at which the warp's quarter begins in the address; DeepGEMM leaves it out, too."
+)
 AT_ZERO = "right where its columns begin at 0, and not where they begin at 256"
 SUMS = "unsigned sums = s.sums;"
 START, EXPECT = "start_k_tile<", "mbarrier_expect("
@@ -53,7 +60,11 @@ def _largest(answer: Any) -> str | None:
     demand_kernel(answer)
     noted = _largest_found(answer)
     demand_also(partial(_largest_found, _behind_other_columns(answer)), AT_ZERO, "no-base")
-    return noted
+    own = answer.code.rpartition("__syncwarp();")[2]
+    remarks = [noted] if noted else []
+    remarks += [NO_WAIT] if not re.search(r"tcgen05_wait_ld\(|wait::ld", own) else []
+    remarks += [NO_QUARTER] if not re.search(r"<<|\b65536|0x", own) else []
+    return " ".join(remarks) or None
 
 
 def _largest_found(answer: Any) -> str | None:

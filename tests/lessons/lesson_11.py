@@ -66,3 +66,9 @@ TELL = "            tcgen05_commit(&s.sums_full[half]);\n"
 ARRIVE = "            mbarrier_arrive(&s.sums_empty[half]);\n"
 STORE = "            tcgen05_after_sync();\n            store_row"
 RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())
+REMARKED = {
+    "11.1": [
+        ("the registers wait by themselves", [(WAIT_LD, "")], "PTX wants a `tcgen05_wait_ld()`"),
+        ("the hardware puts in the quarter", [("(warp * 32 << 16) + ", "")], "PTX wants the lane"),
+    ]
+}
