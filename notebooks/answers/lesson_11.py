@@ -41,8 +41,8 @@ ORDER = (
 )
 """What is told first, where one mistake makes several findings."""
 NO_WAIT = (
-    "PTX wants a `tcgen05_wait_ld()` between the loads and the barrier behind which the columns are given back; here each "
-    "load is over where `v` is used."
+    "PTX wants a `tcgen05_wait_ld()` between the loads and the barrier behind which the columns are given back; here "
+    "each load is over where `v` is used."
 )
 NO_QUARTER = (
     "PTX wants the lane at which the warp's quarter begins in the address; DeepGEMM leaves it out, too."

@@ -12,8 +12,8 @@ SPEEDS_2048, STALLS = FOLDER / "speeds_2048_h100.json", FOLDER / "stalls_h100.js
 
 
 def products(size: int) -> dict[tuple[str, str], Job]:
-    """(notebook, kernel): its product with M, N and K of this size, in the lessons' order, but for those of a B200, which
-    nobody here has timed."""
+    """(notebook, kernel): its product with M, N and K of this size, in the lessons' order, but for those of a B200:
+    nobody here has timed them."""
     return {
         (notebook, name): Job(
             kernel(kernel_source(notebook, name), name), Gemm(size, size, size, DTYPES[notebook]), launch
