@@ -97,7 +97,10 @@ def _largest_found(answer: Any) -> str | None:
 
 def _mistaken(sums: np.ndarray) -> list[tuple[str, str, np.ndarray]]:
     """Of each known mistake: a word for it, in words, and what comes out."""
+    quarters = sums.reshape(2, 4, 32, COLUMNS)
+    first = np.broadcast_to(quarters[:, :1], quarters.shape).reshape(sums.shape)
     return [
+        ("first-lanes", "that of warp 0's rows, in all four quarters", first.max(1)),
         ("first-columns", "the largest of the first 16 columns", sums[:, :16].max(1)),
         ("not-last-columns", "the largest of all but the last 16 columns", sums[:, :-16].max(1)),
         ("one-column", "one column of sixteen, the first of each", sums[:, ::16].max(1)),
