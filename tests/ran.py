@@ -70,6 +70,7 @@ def pytest_runtest_makereport(item: pytest.Item):
     report = yield
     done = report.passed or (report.skipped and _notebook(item))
     if _noted(item.config) and report.when == "call" and done and item.nodeid not in sample.cut:
+        FOLDER.mkdir(parents=True, exist_ok=True)  # a test may take a sample inside a run that takes none
         with (FOLDER / os.environ.get("PYTEST_XDIST_WORKER", "one")).open("a", encoding="utf-8") as file:
             file.write(key(item) + "\n")
     return report
