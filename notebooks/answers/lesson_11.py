@@ -51,6 +51,7 @@ AT_ZERO = "right where its columns begin at 0, and not where they begin at 256"
 SUMS = "unsigned sums = s.sums;"
 START, EXPECT = "start_k_tile<", "mbarrier_expect("
 STORE = "            store_row<TN>("
+"""Of the exercises' texts, what a check puts something beside."""
 BOTH = "            if (mine == 0) mbarrier_wait(&s.sums_full[1], 0);\n"
 """Before it writes tile 0, the changed kernel waits for the sums of tile 1."""
 

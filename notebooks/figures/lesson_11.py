@@ -77,7 +77,7 @@ def tensor_memory(columns: int = 128) -> style.Drawing:
     figure = style.new_figure(2.9)
     ax = style.axes(figure)
     style.box(ax, 0, 0, COLUMNS, LANES, linewidth=1, facecolor=style.FACE)
-    style.box(ax, 0, 0, columns, LANES, linewidth=1, facecolor=style.SKY, hatch="///")
+    style.box(ax, 0, 0, columns, LANES, linewidth=1, facecolor=style.GREEN)
     quarter = LANES // 4
     for warp in range(4):
         ax.plot([0, COLUMNS], [quarter * warp] * 2, color=style.TEXT, linewidth=1, linestyle="--")
@@ -128,10 +128,10 @@ def two_tiles(tiles: int = 4) -> style.Drawing:
             style.label(ax, (begin + stop) / 2, row + 0.52, f"tile {tile}", 8, color=style.INK)
         for row in 1, 2 + half:
             style.box(
-                ax, start, row + 0.1, last - start, 0.8, facecolor=style.ORANGE, hatch="...", linewidth=0.5
+                ax, start, row + 0.1, last - start, 0.8, facecolor=style.PURPLE, hatch="\\\\\\", linewidth=0.5
             )
             style.label(
-                ax, (start + last) / 2, row + 0.52, f"fetch {tile}", 8, ground=style.ORANGE, color=style.INK
+                ax, (start + last) / 2, row + 0.52, f"fetch {tile}", 8, ground=style.PURPLE, color=style.INK
             )
     rows = ("tensor cores", "four warps", "half 0", "half 1")
     ax.set(xlim=(0, end), ylim=(4, 0), xticks=[])

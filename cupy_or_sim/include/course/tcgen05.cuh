@@ -88,7 +88,7 @@ __device__ __forceinline__ void store_row(__half* row, unsigned sums)
 }
 
 // What this thread did with tensor memory stays before the next barrier; what it does from here on, behind the last one.
-// They make no instruction: they bind the compiler.
+// nvcc 13.0 makes no instruction of them: they hold the compiler back.
 __device__ __forceinline__ void tcgen05_before_sync()
 {
     asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
