@@ -15,7 +15,7 @@
 | kinds.py | the simulator's kinds of findings, in its README, and their causes |
 | marked.py | where a page takes a table that is made |
 | timelines.py | docs/timelines.csv, and its sums in docs/timelines.md |
-| clock.py | how near the clock is: the table of ptxsim/docs/clock.md, and the rows beside it |
+| clock.py | how near the clock is: the rows beside ptxsim/docs/clock.md |
 | card.py | the quick-reference card |
 | tune.py | `make tune`: the fastest plans of `matmul` |
 | judges.py | `make judges`: all that ever judged the simulator, beside the last time |

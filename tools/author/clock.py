@@ -1,5 +1,5 @@
-"""`python -m tools.author.clock` writes how near the clock is: the table of ptxsim/docs/clock.md, and the rows of
-clock_timelines.csv, clock_put_aside.csv and clock_memory.csv beside it."""
+"""`python -m tools.author.clock` writes how near the clock is: four files of rows, clock_*.csv, beside
+ptxsim/docs/clock.md."""
 
 import csv
 import json
@@ -11,7 +11,6 @@ from tests.course_lib.timelines import test_modelled_and_recorded as timelines
 from tests.kernels.golden import FOLDER
 from tests.kernels.timed import memory as memory_kernels
 from tests.ptxsim.clock import test_lessons
-from tools.author import marked
 
 DOCS = Path(__file__).resolve().parents[2] / "ptxsim" / "docs"
 PAGE = DOCS / "clock.md"
@@ -25,25 +24,25 @@ PREDICTED, TIMED = (
     for name in ("modelled", "nvidia-h200")
 )
 """Kernels that are no products, modelled and then measured: research/put_aside_memory.py."""
-HEADER = ("| lesson | kernel | ms, H100 | ms, model | model / H100 |", "|---|---|--:|--:|--:|")
 
 
 def main() -> int:
-    marked.write(PAGE, "lessons", "\n".join([*HEADER, *lessons()]))
+    write("lessons", lessons())
     write("timelines", turns())
     write("put_aside", put_aside())
     write("memory", memory(memory_kernels.points()))
-    print(f"{PAGE.name} and what stands beside it is written")
+    print(f"what stands beside {PAGE.name} is written")
     return 0
 
 
-def lessons() -> list[str]:
-    """A row for each kernel of the lessons, at 4096 x 4096 x 4096."""
-    return [
-        f"| {notebook[:2]} | {name} | {each.measured:.3f} | {each.modelled.ms:.3f} | {each.ratio:.2f} |"
-        for notebook in test_lessons.PLACES
-        for name, each in test_lessons.compared(notebook).items()
-    ]
+def lessons() -> list[list[str]]:
+    """A row for each kernel of the lessons, at 4096 x 4096 x 4096, under their header."""
+    rows = [["lesson", "kernel", "ms, H100", "ms, model", "model / H100"]]
+    for notebook in test_lessons.PLACES:
+        for name, each in test_lessons.compared(notebook).items():
+            times = (f"{ms:.3f}" for ms in (each.measured, each.modelled.ms))
+            rows.append([notebook[:2], name, *times, f"{each.ratio:.2f}"])
+    return rows
 
 
 def turns() -> list[list[str]]:
