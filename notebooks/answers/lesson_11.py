@@ -49,11 +49,14 @@ NO_QUARTER = (
 )
 AT_ZERO = "right where its columns begin at 0, and not where they begin at 256"
 SUMS = "unsigned sums = s.sums;"
+TILE_SUMS = "unsigned tile_sums = sums + half * TN;"
 START, EXPECT = "start_k_tile<", "mbarrier_expect("
 STORE = "            store_row<TN>("
 """Of the exercises' texts, what a check puts something beside."""
 BOTH = "            if (mine == 0) mbarrier_wait(&s.sums_full[1], 0);\n"
 """Before it writes tile 0, the changed kernel waits for the sums of tile 1."""
+READ = "if (mine == 1) mbarrier_wait(&s.sums_empty[0], 0); "
+"""Before it multiplies tile 1, the changed kernel waits until tile 0 has been loaded."""
 
 
 def _largest(answer: Any) -> str | None:
@@ -92,18 +95,23 @@ def _largest_found(answer: Any) -> str | None:
             if np.array_equal(found, mistaken):
                 fail(f"each number is {words}.", cause)
         demand(np.isfinite(found).any(), "no result is a number, in any row.", "never-a-number")
-        fail(wrong, "wrong-numbers" if np.isfinite(found).all() else "some-rows")
+        fail(
+            wrong.replace(", columns 0 to 0", ""),
+            "wrong-numbers" if np.isfinite(found).all() else "some-rows",
+        )
     return noted
 
 
 def _mistaken(sums: np.ndarray) -> list[tuple[str, str, np.ndarray]]:
     """Of each known mistake: a word for it, in words, and what comes out."""
     quarters = sums.reshape(2, 4, 32, COLUMNS)
+    pieces = sums.reshape(len(sums), COLUMNS // 16, 16)
     first = np.broadcast_to(quarters[:, :1], quarters.shape).reshape(sums.shape)
     return [
         ("first-lanes", "that of warp 0's rows, in all four quarters", first.max(1)),
         ("first-columns", "the largest of the first 16 columns", sums[:, :16].max(1)),
         ("not-last-columns", "the largest of all but the last 16 columns", sums[:, :-16].max(1)),
+        ("every-other-piece", "the largest of every other 16 columns", pieces[:, ::2].max((1, 2))),
         ("one-column", "one column of sixteen, the first of each", sums[:, ::16].max(1)),
         ("first-block", "that of the first block's rows", np.tile(sums[:ROWS].max(1), 2)),
         ("other-sign", "the smallest of its row", sums.min(1)),
@@ -258,20 +266,32 @@ def _two_tiles(answer: Any) -> str | None:
     _in_other_orders(answer, (4, 1, 2), 1)
     demand_also(partial(_run, _behind_other_columns(answer), (3, 1, 1), SLOTS, 1), AT_ZERO, "no-base")
     _demand_no_wait_for_sums(five)
-    source = answer.code
-    demand(
-        source.count(STORE) == 1, f"leave the line with `{STORE.strip()}` as it is: the check adds one above."
+    _demand_beside(
+        answer,
+        (STORE, BOTH + STORE),
+        "tile 1 is not multiplied before tile 0 has been written: one tile of sums is at work at a time.",
+        "in-turn",
     )
-    held = cupy_on_numpy.RawKernel(source.replace(STORE, BOTH + STORE), answer.name, options=answer.options)
+    _demand_beside(
+        answer,
+        (TILE_SUMS, READ + TILE_SUMS),
+        "tile 0 is not loaded before tile 1 is multiplied: it needs its own products alone.",
+        "fetched-late",
+    )
+    return _noted(five)
+
+
+def _demand_beside(answer: Any, change: tuple[str, str], words: str, cause: str) -> None:
+    """Still right where one of two roles waits for what the other one need not wait for."""
+    line, longer = change
+    demand(
+        answer.code.count(line) == 1, f"leave the line with `{line.strip()}` as it is: the check changes it."
+    )
+    held = cupy_on_numpy.RawKernel(answer.code.replace(line, longer), answer.name, options=answer.options)
     try:
         _run(held, (2, 1, 2), SLOTS, 1)
     except CheckFailed:
-        fail(
-            "the numbers are right, but tile 1 is not multiplied before tile 0 has been written: one tile of sums is "
-            "at work at a time.",
-            "in-turn",
-        )
-    return _noted(five)
+        fail(f"the numbers are right, but {words}", cause)
 
 
 def _demand_no_wait_for_sums(report: Report) -> None:
