@@ -4,16 +4,20 @@ from cupy_or_sim import style
 
 LANES, COLUMNS = 128, 512
 """Of tensor memory."""
+ONE = 5, 40
+"""Lane and column of the sum whose address is shown."""
+COLUMN = (0.2, 4.85, 9.5, 14.2)
+"""Where boxes begin, from the left."""
 PLACES = {
-    "copy thread": (0.2, 0.6),
-    "copy engine": (5.1, 0.6),
-    "slots": (10.0, 0.6),
-    "multiplying thread": (0.2, 5.0),
-    "tensor cores": (5.1, 5.0),
-    "columns": (10.0, 5.0),
-    "four warps": (14.2, 5.0),
+    "copy thread": (COLUMN[1], 0.6),
+    "copy engine": (COLUMN[2], 0.6),
+    "slots": (COLUMN[3], 0.6),
+    "multiplying thread": (COLUMN[3], 4.4),
+    "tensor cores": (COLUMN[2], 4.4),
+    "columns": (COLUMN[1], 4.4),
+    "four warps": (COLUMN[0], 4.4),
 }
-"""Of boxes, their upper left corner."""
+"""Of boxes, their upper left corner: a circle, and the way out of it."""
 WIDE, HIGH = 3.2, 1.5
 THREADS = ("copy thread", "multiplying thread", "four warps")
 STEPS = (
@@ -23,7 +27,7 @@ STEPS = (
     ("tensor cores", "columns", "sums"),
     ("columns", "four warps", "6: load"),
 )
-"""Who gives what to whom; to the right."""
+"""Who gives what to whom; those above to the right, those below to the left."""
 
 
 def _edge(name: str, side: str) -> style.Point:
@@ -31,6 +35,49 @@ def _edge(name: str, side: str) -> style.Point:
     x, y = PLACES[name]
     right, down = {"left": (0, 0.5), "right": (1, 0.5), "top": (0.5, 0), "bottom": (0.5, 1)}[side]
     return x + right * WIDE, y + down * HIGH
+
+
+@style.styled
+def where_sums_lie() -> style.Drawing:
+    """The sums of a tile: in the registers of those who start the products, or in a memory beside the tensor cores."""
+    figure = style.new_figure(2.2)
+    ax = style.axes(figure)
+    for x, name in (0.2, "H100"), (9.2, "B200"):
+        style.label(ax, x, 0.5, name, 10, ha="left", weight="bold")
+    for x, y, wide, high in (
+        (0.2, 1.0, 3.4, 4.2),
+        (5.4, 1.0, 2.6, 1.6),
+        (9.2, 1.0, 2.6, 1.6),
+        (9.2, 3.6, 2.6, 1.6),
+    ):
+        style.box(ax, x, y, wide, high, linewidth=1, facecolor=style.GRID)
+    style.box(ax, 13.9, 1.0, 3.4, 1.6, linewidth=1, facecolor=style.GRID)
+    style.box(ax, 13.9, 3.6, 3.4, 1.6, linewidth=1, facecolor=style.FACE)
+    for x in 0.5, 14.2:
+        style.box(ax, x, 3.85, 2.8, 1.1, facecolor=style.GREEN)
+    words = {
+        (1.9, 2.4): "128 threads:\nall start,\nall wait",
+        (6.7, 1.8): "tensor cores",
+        (10.5, 1.8): "one thread:\nit starts",
+        (15.6, 1.8): "tensor cores",
+        (10.5, 4.4): "four warps",
+    }
+    for at, said in words.items():
+        style.label(ax, *at, said, 8)
+    style.label(ax, 1.9, 4.4, "sums, in\nregisters", 8, color=style.INK)
+    style.label(ax, 15.6, 4.4, "sums, in tensor\nmemory", 8, color=style.INK)
+    for begin, end in ((3.6, 1.5), (5.4, 1.5)), ((11.8, 1.8), (13.9, 1.8)), ((13.9, 4.4), (11.8, 4.4)):
+        style.arrow(ax, begin, end)
+    for begin, end in ((5.4, 2.2), (3.6, 2.2)), ((15.6, 2.6), (15.6, 3.6)):
+        style.arrow(ax, begin, end, style.GREEN, linewidth=2)
+    style.label(ax, 12.85, 4.05, "when?", 9, color=style.VERMILLION)
+    ax.set(xlim=(0, 17.6), ylim=(5.4, 0.1))
+    ax.axis("off")
+    return figure, (
+        "H100: 128 threads start products at the tensor cores together and wait; the sums come to their registers. "
+        "B200: one thread starts them, and goes on; the sums come to tensor memory, and four warps fetch them from "
+        "there. When? is asked at that arrow."
+    )
 
 
 @style.styled
@@ -46,21 +93,23 @@ def who_tells_whom() -> style.Drawing:
         )
         style.label(ax, x + WIDE / 2, y + HIGH / 2, words, 8, color=style.INK if thread else style.TEXT)
     for begin, end, given in STEPS:
-        from_, to = _edge(begin, "right"), _edge(end, "left")
+        sides = ("right", "left") if PLACES[begin] < PLACES[end] else ("left", "right")
+        from_, to = _edge(begin, sides[0]), _edge(end, sides[1])
         style.arrow(ax, from_, to, style.TEXT)
         style.label(ax, (from_[0] + to[0]) / 2, from_[1] - 0.35, given, 7)
     told = {
-        "2: full": (_edge("slots", "bottom"), _edge("multiplying thread", "top"), (8.0, 3.17)),
-        "4: empty": (_edge("tensor cores", "top"), _edge("copy thread", "bottom"), (3.3, 2.99)),
+        "2: full": (_edge("slots", "bottom"), _edge("multiplying thread", "top")),
+        "4: empty": (_edge("tensor cores", "top"), _edge("copy thread", "bottom")),
     }
-    for words, (from_, to, at) in told.items():
+    for words, (from_, to) in told.items():
         style.arrow(ax, from_, to, style.VERMILLION, linewidth=1.6)
-        style.label(ax, *at, words, 8, ground=style.FACE)
-    low, (x, y), (right, below) = 7.4, _edge("tensor cores", "bottom"), _edge("four warps", "bottom")
-    ax.plot([x, x, right], [y, low, low], color=style.VERMILLION, linewidth=1.6)
-    style.arrow(ax, (right, low), (right, below), style.VERMILLION, linewidth=1.6)
-    style.label(ax, (x + right) / 2, low, "5: done", 8, ground=style.FACE)
-    ax.set(xlim=(0, 17.6), ylim=(7.8, 0.2))
+        middle = (from_[0] + to[0]) / 2, (from_[1] + to[1]) / 2
+        style.label(ax, *middle, words, 8, ground=style.FACE)
+    low, (x, y), (left, below) = 6.8, _edge("tensor cores", "bottom"), _edge("four warps", "bottom")
+    ax.plot([x, x, left], [y, low, low], color=style.VERMILLION, linewidth=1.6)
+    style.arrow(ax, (left, low), (left, below), style.VERMILLION, linewidth=1.6)
+    style.label(ax, (x + left) / 2, low, "5: done", 8, ground=style.FACE)
+    ax.set(xlim=(0, 17.6), ylim=(7.2, 0.2))
     ax.axis("off")
     return figure, (
         "A thread that copies names boxes to the copy engine, whose bytes land in slots. The mbarrier full tells the "
@@ -83,9 +132,14 @@ def tensor_memory(columns: int = 128) -> style.Drawing:
         ax.plot([0, COLUMNS], [quarter * warp] * 2, color=style.TEXT, linewidth=1, linestyle="--")
         lanes = f"lanes {quarter * warp} to {quarter * warp + quarter - 1}: warp {warp}"
         style.label(ax, COLUMNS + 8, quarter * (warp + 0.5), lanes, 8, ha="left")
-    style.label(ax, columns / 2, LANES / 2, f"128 x {columns} sums:\nrow r in lane r", 8, ground=style.FACE)
+    style.label(ax, columns / 2, 1.5 * quarter, f"128 x {columns} sums:\nrow r in lane r", 8, color=style.INK)
     rest = COLUMNS - columns
-    style.label(ax, columns + rest / 2, LANES / 2, f"{rest} columns\nthat are free", 9, ground=style.FACE)
+    style.label(ax, columns + rest / 2, 1.5 * quarter, f"{rest} columns\nthat are free", 9)
+    lane, column = ONE
+    style.box(ax, column - 1, lane - 1, 3, 3, facecolor=style.ORANGE)
+    at = columns + rest / 2, quarter / 2
+    style.arrow(ax, at, (column + 2, lane + 0.5), style.TEXT, linewidth=1)
+    style.label(ax, *at, f"lane {lane}, column {column}: {lane} << 16 | {column}", 8, ground=style.FACE)
     ax.set(xlim=(-2, 1.5 * COLUMNS), ylim=(LANES + 2, -2), yticks=[], xticks=[0, columns, COLUMNS])
     ax.set_xlabel("column", fontsize=8, loc="left")
     for side in "left", "bottom":
@@ -93,7 +147,8 @@ def tensor_memory(columns: int = 128) -> style.Drawing:
     return figure, (
         f"Tensor memory of an SM: {LANES} lanes and {COLUMNS} columns. The sums of a tile of 128 x {columns} take "
         f"columns 0 to {columns - 1} of all lanes, row r in lane r; {rest} columns are free. Warp 0 reaches lanes 0 to "
-        "31, warp 1 lanes 32 to 63, warp 2 lanes 64 to 95, warp 3 lanes 96 to 127."
+        f"31, warp 1 lanes 32 to 63, warp 2 lanes 64 to 95, warp 3 lanes 96 to 127. One sum is marked: lane {lane}, "
+        f"column {column}, with its address, {lane} << 16 | {column}."
     )
 
 

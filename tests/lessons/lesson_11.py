@@ -43,6 +43,26 @@ WRONG = {
          "unwaited-copy|uninitialised-read"),
         ("bytes of half a slot", "sizeof(Slot));", "sizeof(Slot) / 2);", "unwaited-copy|deadlock"),
     ],
+    "two_halves": variants("""
+no columns are given back: not-given-back
+    -     if (warp == 0) tcgen05_dealloc<2 * TN>(sums);
+columns for one tile: tensor-memory|out-of-bounds
+    tcgen05_alloc<2 * TN> -> tcgen05_alloc<TN>
+who multiplies does not wait for a half: wrong
+    -             mbarrier_wait(&s.sums_empty[half], (turn + 1) % 2);
+the parity of those who fetch for who multiplies: deadlock
+    sums_empty[half], (turn + 1) % 2 -> sums_empty[half], turn % 2
+nobody waits for the sums: unwaited-tcgen05|read-after-write
+    -             mbarrier_wait(&s.sums_full[half], turn % 2);
+nobody tells of the sums: deadlock
+    -             tcgen05_commit(&s.sums_full[half]);
+arrivals of one warp: write-after-read|mbarrier|deadlock
+    sums_empty[half], 128) -> sums_empty[half], 32)
+always the other half is fetched: unwaited-tcgen05|uninitialised-read
+    sums + half * TN + (warp -> sums + (1 - half) * TN + (warp
+the ring begins anew with each tile: wrong
+    int slot = count % SLOTS; -> int slot = k_tile % SLOTS;
+"""),
 }  # fmt: skip
 GAPS = ["11.1", "11.2", "11.3"]
 
