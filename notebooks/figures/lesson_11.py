@@ -74,7 +74,7 @@ def where_sums_lie() -> style.Drawing:
     ax.set(xlim=(0, 17.6), ylim=(5.4, 0.1))
     ax.axis("off")
     return figure, (
-        "H100: 128 threads start products at the tensor cores together and wait; the sums come to their registers. "
+        "H100: 128 threads start products at the tensor cores together and wait; the sums come back to them. "
         "B200: one thread starts them, and goes on; the sums come to tensor memory, and four warps fetch them from "
         "there. When? is asked at that arrow."
     )
