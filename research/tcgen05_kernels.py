@@ -2,9 +2,10 @@
 `python -m research.tcgen05_kernels FOLDER`, where FOLDER holds gau-nernst/learn-cuda at 1454f8b7.
 
 Nothing of them is copied: their device parts are cut out of the files, compiled for sm_100a and launched on small
-matrices of -1, 0 and 1, whose sums bfloat16 holds exactly. Prints a row of Markdown for each.
+matrices of -1, 0 and 1, whose sums bfloat16 holds exactly. Prints a row of ptxsim/docs/tcgen05_kernels.csv for each.
 """
 
+import csv
 import re
 import sys
 import time
@@ -128,8 +129,14 @@ def map_of(matrix: np.ndarray, rows: int, public: Public) -> ptxsim.TensorMap:
     return ptxsim.TensorMap(in_columns(bits, inner), box, 128 if inner == 64 else 0)
 
 
+def tell(*cells: str) -> None:
+    """A row of the file."""
+    csv.writer(sys.stdout, lineterminator="\n").writerow(cells)
+    sys.stdout.flush()
+
+
 def main(folder: Path) -> None:
-    print("| kernel | M x N x K | right | findings | s |\n|---|---|--:|---|--:|")
+    tell("kernel", "M x N x K", "right", "findings", "seconds")
     for public in KERNELS:
         started = time.process_time()
         found = list(launches(folder, public))
@@ -138,7 +145,7 @@ def main(folder: Path) -> None:
         size = " x ".join(map(str, public.size))
         seconds = time.process_time() - started
         told = ", ".join(sorted(kinds)) or "none"
-        print(f"| `{public.name}` | {size} | {right} of {len(found)} | {told} | {seconds:.1f} |", flush=True)
+        tell(f"learn-cuda's {public.name}", size, f"{right} of {len(found)}", told, f"{seconds:.1f}")
         for report, _ in found:
             for hazard in report.hazards:
                 print(f"    {hazard}", file=sys.stderr)

@@ -2,7 +2,8 @@
 DeepGEMM (deepseek-ai) at 54e22612 and cutlass (NVIDIA) at 7107b055.
 
 DeepGEMM's header is compiled as it stands, with two of CUDA's functions that NVRTC has not; CUTLASS's tutorials are
-whole programs, and compare with a product of the host themselves. Prints a row of Markdown for each.
+whole programs, and compare with a product of the host themselves. Prints a row of
+ptxsim/docs/tcgen05_kernels.csv for each.
 """
 
 import sys
@@ -16,7 +17,7 @@ import numpy as np
 
 import ptxsim
 from ptxsim.program import run
-from research.tcgen05_kernels import SEEDS, from_bfloat16, to_bfloat16
+from research.tcgen05_kernels import SEEDS, from_bfloat16, tell, to_bfloat16
 
 BEFORE = """
 __device__ inline void cudaGridDependencySynchronize() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
@@ -87,17 +88,14 @@ def deep_gemm(folder: Path, form: Form) -> Iterator[tuple[ptxsim.Report, bool]]:
 
 
 def main(folder: Path) -> None:
-    print("| kernel | M x N x K | right | findings | s |\n|---|---|--:|---|--:|")
     for form in FORMS:
         started = time.process_time()
         found = list(deep_gemm(folder, form))
         kinds = sorted({hazard.kind for report, _ in found for hazard in report.hazards})
         right, seconds = sum(right for _, right in found), time.process_time() - started
-        print(
-            f"| DeepGEMM's `sm100_bf16_gemm`, {form.major}-major, {form.sums.rpartition(':')[2]} | 256 x 256 x 192 | "
-            f"{right} of {len(found)} | {', '.join(kinds) or 'none'} | {seconds:.1f} |",
-            flush=True,
-        )
+        name = f"DeepGEMM's sm100_bf16_gemm, {form.major}-major, {form.sums.rpartition(':')[2]}"
+        told = ", ".join(kinds) or "none"
+        tell(name, "256 x 256 x 192", f"{right} of {len(found)}", told, f"{seconds:.1f}")
     tutorials = folder / "cutlass/examples/cute/tutorial/blackwell"
     cutlass = folder / "cutlass"
     include = [cutlass / "include", cutlass.joinpath("tools", "util", "include"), cutlass / "examples/common"]
@@ -111,11 +109,8 @@ def main(folder: Path) -> None:
         )
         kinds = sorted({each.hazard.kind for each in report.hazards})
         right = "yes" if not report.stopped and not report.returned else "no"
-        print(
-            f"| CUTLASS's `{name}` | {' x '.join(size)} | {right} | {', '.join(kinds) or 'none'} | "
-            f"{time.monotonic() - started:.0f} by the clock |",
-            flush=True,
-        )
+        took = f"{time.monotonic() - started:.0f} by the clock"
+        tell(f"CUTLASS's {name}", " x ".join(size), right, ", ".join(kinds) or "none", took)
 
 
 if __name__ == "__main__":
