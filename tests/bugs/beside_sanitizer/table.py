@@ -1,5 +1,7 @@
-"""The table of ptxsim/docs/judges.md: `python -m tests.bugs.beside_sanitizer.table` prints it, a test compares."""
+"""ptxsim/docs/real_bugs.csv: `python -m tests.bugs.beside_sanitizer.table` prints it, a test compares."""
 
+import csv
+import io
 import json
 import re
 from pathlib import Path
@@ -18,17 +20,17 @@ SITES = {
 }  # fmt: skip
 
 
-def link(pair: Pair) -> str:
-    """To the report, with the state of its mend behind it."""
+def report(pair: Pair) -> tuple[str, str, str]:
+    """The project with the number of the report, its address, and the state of its mend."""
     project, number, state = re.fullmatch(r"(\S+) #(\d+), (.*)", pair.where).groups()
-    return f"[{project} #{number}](https://github.com/{SITES[project]}/issues/{number}), {state}"
+    return f"{project} #{number}", f"https://github.com/{SITES[project]}/issues/{number}", state
 
 
 def by_simulator(pair: Pair) -> str:
     """The kinds that it reports of the faulty one, in its first order."""
     kernel = ptxsim.compile(pair.source, "k", pair.options(False))
-    report = ptxsim.launch(kernel, (pair.grid,), pair.block, pair.arguments())
-    return ", ".join(dict.fromkeys(f"`{hazard.kind}`" for hazard in report.hazards)) or "-"
+    found = ptxsim.launch(kernel, (pair.grid,), pair.block, pair.arguments())
+    return ", ".join(dict.fromkeys(hazard.kind for hazard in found.hazards)) or "-"
 
 
 def by_tools(pair: Pair, form: str) -> str:
@@ -46,17 +48,19 @@ def alone(pair: Pair) -> str:
     return wrong[1] if wrong else "hangs" if said == "hangs" else "ends with an error"
 
 
-def table() -> str:
-    lines = [
-        "| bug | what it is | wrong runs of 200 | compute-sanitizer | `ptxsim` |",
-        "|---|---|--:|---|---|",
+def rows() -> list[tuple[str, ...]]:
+    """Of each pair: its report, what it is, and who finds it."""
+    return [
+        (*report(pair), pair.fault, alone(pair), by_tools(pair, "faulty"), by_simulator(pair))
+        for pair in PAIRS
     ]
-    verdicts = [(by_tools(pair, "faulty"), by_simulator(pair)) for pair in PAIRS]
-    for pair, cells in zip(PAIRS, verdicts, strict=True):
-        lines.append(f"| {' | '.join((link(pair), pair.fault, alone(pair), *cells))} |")
-    sums = (f"**{sum(cell != '-' for cell in column)}**" for column in zip(*verdicts, strict=True))
-    lines.append(f"| **of {len(PAIRS)}** | | | {' | '.join(sums)} |")
-    return "\n".join(lines) + "\n"
+
+
+def table() -> str:
+    file = io.StringIO()
+    header = ("bug", "report", "state", "what it is", "wrong runs of 200", "compute-sanitizer", "ptxsim")
+    csv.writer(file, lineterminator="\n").writerows([header, *rows()])
+    return file.getvalue()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import pytest
 
 import ptxsim
 from tests.bugs.beside_sanitizer.pairs import PAIRS
-from tests.bugs.beside_sanitizer.table import RECORD, by_tools, table
+from tests.bugs.beside_sanitizer.table import RECORD, by_tools, rows, table
 from tests.rules import ROOT
 from tests.sample import one_in
 
@@ -48,10 +48,16 @@ def test_the_record_is_of_these_kernels():
     assert set(mended.values()) == {"wrong numbers in 0 of 200 launches"}, mended
 
 
-def test_the_table_of_the_page():
-    """`python -m tests.bugs.beside_sanitizer.table` prints it."""
-    page = (ROOT / "ptxsim/docs/judges.md").read_text(encoding="utf-8")
-    assert table() in page
+def test_the_rows_beside_the_page_and_what_it_counts():
+    """`python -m tests.bugs.beside_sanitizer.table` prints them."""
+    folder = ROOT / "ptxsim" / "docs"
+    assert (folder / "real_bugs.csv").read_text(encoding="utf-8") == table()
+    page = " ".join((folder / "judges.md").read_text(encoding="utf-8").split())
+    assert [where for _, where, *_ in rows() if f"]({where})" not in page] == []
+    *_, right, by_sanitizer, by_simulator = zip(*rows(), strict=True)
+    found = [len(PAIRS) - column.count("-") for column in (by_sanitizer, by_simulator)]
+    assert f"**compute-sanitizer finds {found[0]} of the {len(PAIRS)}, `ptxsim` {found[1]}**" in page
+    assert f"{right.count('0')} of the faulty kernels gave right numbers in all 200 launches" in page
     (mended,) = (pair.where.partition(",")[0] for pair in PAIRS if by_tools(pair, "fixed") != "-")
-    assert f"Of the mended kernels racecheck reports {mended}, `ptxsim` none." in " ".join(page.split())
+    assert f"Of the mended kernels racecheck reports {mended}, `ptxsim` none." in page
     assert f"{RECORD['made']['gpu'].removeprefix('NVIDIA ')}, {RECORD['made']['date']}" in page
