@@ -220,3 +220,30 @@ def test_the_page_of_public_programs_counts_those_that_were_tried_from_outside()
     ):
         assert said in words, said
     assert [each["program"] for each in with_option if f"`{each['option']}`" not in page] == []
+
+
+def test_the_page_of_tcgen05_tells_of_its_public_kernels_what_their_rows_have():
+    docs = ROOT / "ptxsim" / "docs"
+    with (docs / "tcgen05_kernels.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    page = (
+        (docs / "tcgen05.md")
+        .read_text(encoding="utf-8")
+        .partition("## Public kernels")[2]
+        .partition("\n## ")[0]
+    )
+    of = Counter(each["kernel"].partition("'s ")[0] for each in rows)
+    assert of == {"learn-cuda": 12, "DeepGEMM": 2, "CUTLASS": 4}
+    assert page.lstrip().startswith("Twelve of [gau-nernst/learn-cuda]")
+    wrong = {each["kernel"] for each in rows if each["right"] not in ("4 of 4", "yes")}
+    assert (
+        all(re.search(r"matmul_v[12]_", name) for name in wrong)
+        and "but for v1 and v2: in 2 or 3 of the 4" in page
+    )
+    found = dict.fromkeys(each["findings"] for each in rows if each["findings"] != "none")
+    assert re.findall(r"^\* `([a-z-]+)`, in", page, re.MULTILINE) == [
+        "deadlock",
+        "exited-block",
+        "missing-proxy-fence",
+    ]
+    assert found.keys() == {"deadlock", "exited-block", "missing-proxy-fence"}
