@@ -15,7 +15,7 @@ AT_THE_TOP = ("tools/book/front.md",)
 """Pages that become a page of the book's first folder."""
 LONGEST = {
     "README.md": 1000,
-    "CONTRIBUTING.md": 1720,
+    "CONTRIBUTING.md": 1725,
     "ptxsim/README.md": 1175,
     "docs/tuning.md": 4500,
     "docs/instructor.md": 4450,
