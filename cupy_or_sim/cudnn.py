@@ -12,9 +12,9 @@ MOST = 2e-3
 
 
 def attention(Q: Array, K: Array, V: Array, scale: float, causal: bool) -> Callable[[], None]:
-    """A function that lets cuDNN compute softmax(scale Q @ K.T) @ V of each head once: Q (heads, queries, 128), K and V
-    (as many heads or fewer, keys, 128), CuPy's, float16; 2 to the power of `scale` times a score is a weight. `causal`:
-    query i sees keys 0 to i.
+    """A function that lets cuDNN compute softmax(scale Q @ K.T) @ V of each head once: Q (heads, queries, columns), K
+    and V (as many heads or fewer, keys, columns), CuPy's, float16; 2 to the power of `scale` times a score is a weight.
+    `causal`: query i sees keys 0 to i.
 
     Its first result is compared with float64 for one head. Raises NoPeer where PyTorch is missing, and for fewer
     queries than keys where it is causal: it counts them from the first on; RuntimeError for a wrong result.

@@ -14,8 +14,8 @@ from .judged import Judged
 from .mistakes import Mistake
 
 D = 128
-"""Columns of a head."""
-LAYOUT = "heads of 128"
+"""Columns of a head, where nobody says another number."""
+LAYOUT = "heads of"
 SCALE = math.log2(math.e) / math.sqrt(D)
 """Of scores: e to the power of score / sqrt(D) is 2 to the power of this times the score."""
 ROUNDED = 2.0**-9
@@ -32,14 +32,16 @@ FEWER = 27, 45
 
 
 class Attention(Judged):
-    """O = softmax(scale Q @ K.T) @ V for each of `heads`, float16: Q and O (heads x queries, 128), K and V (heads x
-    keys, 128), all row-major, one head behind the other. A kernel takes Q, K, V, O, the numbers of queries and keys of
-    a head, and `scale` times log2(e): weights are 2 to the power of scale times score.
+    """O = softmax(scale Q @ K.T) @ V for each of `heads`, float16: Q and O (heads x queries, columns), K and V (heads
+    x keys, columns), all row-major, one head behind the other. A kernel takes Q, K, V, O, the numbers of queries and
+    keys of a head, and `scale` times log2(e): weights are 2 to the power of scale times score.
 
     `causal`: a head's last query sees all keys, each one before it a key less. `group`: so many heads, one behind the
     other, have the same keys and values. `any_length`: for a kernel that takes queries and keys in any number.
 
-    As a launch's tile sees it: `M` rows of `N` = 128 results, and `K` keys.
+    `columns`: of a head, 64 or 128. Where `scale` is None, a weight is e to the power of score / sqrt(columns).
+
+    As a launch's tile sees it: `M` rows of `N` = columns results, and `K` keys.
     """
 
     matrices, peer, dtype = "QKVO", "cuDNN", "float16"
@@ -49,22 +51,26 @@ class Attention(Judged):
         heads: int,
         queries: int,
         keys: int,
-        scale: float = SCALE,
+        scale: float | None = None,
         causal: bool = False,
         group: int = 1,
         any_length: bool = False,
+        columns: int = D,
     ) -> None:
         said = f"Attention({heads}, {queries}, {keys})"
         if min(heads, queries, keys, group) < 1 or heads % group:
             raise ValueError(f"{said}: heads, queries and keys start at 1, and group={group} divides heads")
+        if columns not in (64, D):
+            raise ValueError(f"{said}: heads of {columns} columns; take 64 or {D}")
         if causal and queries > keys:
             raise ValueError(
                 f"{said}, causal: the first queries would see no key; take {queries} keys, or more"
             )
         self.heads, self.queries, self.keys, self.any_length = heads, queries, keys, any_length
-        self.form = Form(heads, scale, causal, group)
-        self.M, self.N, self.K = heads * queries, D, keys
-        self.layout = LAYOUT + ", causal" * causal + f", {group} heads a key" * (group > 1)
+        self.own_scale = SCALE * math.sqrt(D / columns)
+        self.form = Form(heads, self.own_scale if scale is None else scale, causal, group)
+        self.M, self.N, self.K = heads * queries, columns, keys
+        self.layout = f"{LAYOUT} {columns}" + ", causal" * causal + f", {group} heads a key" * (group > 1)
 
     def __repr__(self) -> str:
         return f"Attention({self.size}, {self.dtype}, {self.layout})"
@@ -75,22 +81,23 @@ class Attention(Judged):
 
     @property
     def size(self) -> str:
-        other = "" if self.form.scale == SCALE else f", scale={self.form.scale:g}"
+        other = "" if self.form.scale == self.own_scale else f", scale={self.form.scale:g}"
         return f"heads={self.heads}, queries={self.queries}, keys={self.keys}{other}"
 
     @property
     def flops(self) -> int:
         """Of the two products, for the keys that are seen; the softmax is not counted."""
-        return 4 * self.heads * int(self.form.sees(self.queries, self.keys).sum()) * D
+        return 4 * self.heads * int(self.form.sees(self.queries, self.keys).sum()) * self.N
 
     @property
     def operands(self) -> int:
-        return 2 * D * (self.M + 2 * self.form.others * self.keys)
+        return 2 * self.N * (self.M + 2 * self.form.others * self.keys)
 
     def record(self) -> dict:
         form = {"causal": self.form.causal, "group": self.form.group}
+        form |= {} if self.N == D else {"columns": self.N}
         what = {"shape": [self.heads, self.queries, self.keys], "dtype": self.dtype, "layout": self.layout}
-        return what | ({} if self.layout == LAYOUT else {"form": form})
+        return what | ({} if self.layout == f"{LAYOUT} {D}" else {"form": form})
 
     def like(self, M: int, N: int, K: int) -> "Attention":
         """With as many heads where M is the same, else with one group; a causal one with as many times K keys as M."""
@@ -114,7 +121,7 @@ class Attention(Judged):
         shorter = Attention(self.heads, self.queries, K, *self.given()[3:])
         Q, *others = self.inputs
         of_keys = (device.cp.ascontiguousarray(of_heads(each, self.form.others)[:, :K]) for each in others)
-        shorter.inputs = (Q, *(each.reshape(-1, D) for each in of_keys))
+        shorter.inputs = (Q, *(each.reshape(-1, self.N) for each in of_keys))
         return shorter
 
     def tiles(self, launch: Launch) -> tuple[int, int]:
@@ -142,12 +149,21 @@ class Attention(Judged):
 
     def given(self) -> tuple:
         form = self.form
-        return self.heads, self.queries, self.keys, form.scale, form.causal, form.group, self.any_length
+        return (
+            self.heads,
+            self.queries,
+            self.keys,
+            form.scale,
+            form.causal,
+            form.group,
+            self.any_length,
+            self.N,
+        )
 
     def random(self, seed: int) -> tuple:
         """Q, K and V of normal random numbers, where this machine's kernels read them."""
         random, rows = np.random.default_rng(seed), (self.M, *(self.form.others * self.keys,) * 2)
-        return self.here([random.standard_normal((n, D), np.float32).astype(self.dtype) for n in rows])
+        return self.here([random.standard_normal((n, self.N), np.float32).astype(self.dtype) for n in rows])
 
     def exact(self) -> "Attention":
         """With a scale of 1: the weights are 2 to the power of a score."""
@@ -163,14 +179,14 @@ class Attention(Judged):
     def _exact_group(self, random: np.random.Generator) -> tuple[np.ndarray, ...]:
         """A key has a 1 in the column of its kind, or in a column that it alone has: in these columns a query says
         which exponent the key's weight has. In the others products come in pairs that cancel."""
-        columns, rows = random.permutation(D), self.form.group * self.queries
+        columns, rows = random.permutation(self.N), self.form.group * self.queries
         kinds, own, pairs = np.split(columns, (CLASSES, CLASSES + BITS + PEAKS))
         places = np.arange(self.keys)
         # All queries but the first few see the keys that fill; the others may stand anywhere.
         random.shuffle(places[BITS * self.form.causal :])
         alone, others = np.split(places, (BITS + PEAKS,))
         sees = np.tile(self.form.sees(self.queries, self.keys), self.form.group)
-        K, Q = np.zeros((self.keys, D)), np.zeros((rows, D))
+        K, Q = np.zeros((self.keys, self.N)), np.zeros((rows, self.N))
         kind = random.integers(0, CLASSES, len(others))
         K[others, kinds[kind]] = 1
         K[alone, own] = 1
@@ -184,7 +200,7 @@ class Attention(Judged):
         K[:, first] = K[:, second] = random.integers(-2, 3, (self.keys, len(first)))
         Q[:, first] = random.integers(-2, 3, (rows, len(first)))
         Q[:, second] = -Q[:, first]
-        return Q, K, random.integers(-4, 5, (self.keys, D))
+        return Q, K, random.integers(-4, 5, (self.keys, self.N))
 
     def expected(self, *inputs: Array) -> Array:
         Q, K, V = inputs

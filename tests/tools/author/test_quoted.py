@@ -103,3 +103,30 @@ def test_the_table_beside_cublaslt_is_that_of_its_record():
         ]
         shown = [f"{math.exp(sum(map(math.log, each)) / len(each)):.3f}; {min(each):.2f}" for each in ratios]
         assert len(rows) == count and f": geometric mean; least | {' | '.join(shown)} |" in page
+
+
+WHOSE = {
+    "seldom": "`seldom`",
+    "fastest": "`fastest`",
+    "causal": "`fastest`, causal",
+    "narrow": "`narrow`, heads of 64",
+}
+"""Kernels of attention, as their table names them."""
+
+
+def rows_beside_flash_attention() -> list[str]:
+    record = json.loads((ROOT / "tests" / "golden" / "attention_peers_h200.json").read_text(encoding="utf-8"))
+    found = []
+    for peer, flash, own in zip(*[iter(record["points"])] * 3, strict=True):
+        assert (peer["name"], flash["name"]) == ("cuDNN", "FlashAttention-3")
+        speeds = (f"{each['tflops']:.0f} / {each['sustained']:.0f}" for each in (own, peer, flash))
+        of_flash = " / ".join(f"{own[way] / flash[way]:.2f}" for way in ("tflops", "sustained"))
+        whose = WHOSE["causal" if own["causal"] else own["name"]]
+        found.append(f"| {whose} | {own['keys']:,} | {' | '.join(speeds)} | {of_flash} |")
+    return found
+
+
+def test_the_table_beside_flash_attention_is_that_of_its_record():
+    page = next(cell for cell in cells_of("deeper/10_fastest") if cell["id"] == "flash-attention")
+    lines = "".join(page["source"]).splitlines()
+    assert [line for line in lines if line.startswith("| `")] == rows_beside_flash_attention()
