@@ -86,6 +86,14 @@ def test_the_pages_together_stay_short():
     assert sum(len(path.read_text(encoding="utf-8").split()) for path in pages) <= TOGETHER
 
 
+def test_no_paragraph_stands_on_two_pages():
+    homes: dict[str, set[str]] = {}
+    for page in tracked("*.md"):
+        for paragraph in page.read_text(encoding="utf-8").split("\n\n"):
+            homes.setdefault(" ".join(paragraph.split()), set()).add(page.name)
+    assert {text: pages for text, pages in homes.items() if len(pages) > 1 and len(text) > 150} == {}
+
+
 def test_a_lesson_has_a_page_of_the_tuning_notes():
     sections = re.split(
         r"^## ", (ROOT / "docs" / "tuning.md").read_text(encoding="utf-8"), flags=re.MULTILINE
