@@ -93,6 +93,14 @@ class Sass:
         return order_of(self.kernel.name, self.instructions)
 
     @property
+    def serialized(self) -> bool:
+        """Each of several wgmma is waited for before the next one begins, whatever the source says: ptxas does so, with
+        a warning of C7510 to C7515, where registers do not suffice or are touched while a wgmma is at work."""
+        of_wgmma = [i.opcode for i in self.instructions if i.opcode.startswith(("HGMMA", "WARPGROUP.DEPBAR"))]
+        turns = "".join(opcode[0] for opcode in of_wgmma)
+        return turns.count("H") > 1 and "HH" not in turns and not turns.endswith("H")
+
+    @property
     def resources(self) -> ptxsim.Resources:
         """Registers, spills and shared memory, as ptxas counts them."""
         return ptxsim.resources(self.kernel, self.arch)
@@ -107,7 +115,11 @@ class Sass:
         spills = (
             f"{needs.spill_stores + needs.spill_loads} bytes of spills" if needs.spill_stores else "no spills"
         )
-        return f"{self.kernel.name} on {self.arch}: {len(self)} instructions, {needs.registers} registers, {spills}"
+        waits = ", each wgmma is waited for before the next: serialized by the compiler" * self.serialized
+        return (
+            f"{self.kernel.name} on {self.arch}: {len(self)} instructions, {needs.registers} registers, "
+            f"{spills}{waits}"
+        )
 
     def _repr_html_(self) -> str:
         return _drawing(self)

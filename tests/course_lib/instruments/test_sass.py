@@ -5,7 +5,7 @@ import re
 import pytest
 from cuda import pathfinder
 
-from course_lib import OPTIONS, kernel_source
+from course_lib import HOPPER, OPTIONS, edited, kernel_source
 from course_lib.instruments import sass
 from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.device import BLACKWELL, options_for
@@ -158,3 +158,23 @@ def test_without_nvdisasm_it_says_what_to_install(monkeypatch):
     edited = kernel_source("00_start_here", "saxpy") + "// not what ships with the course"
     with pytest.raises(disassembly.NvdisasmMissing, match="pip install nvidia-cuda-nvdisasm"):
         sass(cupy_on_numpy.RawKernel(edited, "saxpy", options=OPTIONS))
+
+
+def test_wgmma_that_the_compiler_serializes_are_told():
+    source = kernel_source("10_attention", "ahead")
+    wait, line = (
+        next(line for line in source.splitlines(True) if "O and the weights are free" in line),
+        "rescale(o, factor);",
+    )
+    too_early = edited(
+        source, (f"            {line}\n            pack", "            pack"), (wait, f"{line}\n{wait}")
+    )
+    right, early = (
+        sass(cupy_on_numpy.RawKernel(text, "ahead", options=HOPPER), "sm_90a") for text in (source, too_early)
+    )
+    assert not right.serialized and right.count("HGMMA") == 32 and "serialized" not in repr(right)
+    assert early.serialized and repr(early).endswith("before the next: serialized by the compiler")
+    one = sass(
+        cupy_on_numpy.RawKernel(kernel_source("04_tensor_cores", "one_warp"), "one_warp", options=OPTIONS)
+    )
+    assert not one.serialized
