@@ -78,3 +78,25 @@ def test_who_asks_for_one_test_gets_it(monkeypatch, tmp_path, asked, left):
 def test_what_make_course_keeps_lies_elsewhere():
     """Each would take the other's files for its own: the tests forget theirs when they begin."""
     assert places.clone(ROOT).ran != ran.FOLDER
+
+
+def test_what_is_in_long_alone():
+    graded, elsewhere = ran.OF_LESSONS
+    cases = {
+        Item(f"{graded}[assignment_01_mainloop]", name="assignment_01_mainloop"): False,
+        Item(f"{graded}[assignment_01_mainloop_more]", name="assignment_01_mainloop_more"): True,
+        Item(f"{elsewhere}[T4-01_mainloop]", gpu="T4", stem="01_mainloop"): False,
+        Item(f"{elsewhere}[T4-01_banks]", gpu="T4", stem="01_banks"): True,
+        Item(f"{ran.LONG_ONLY[0]}::a"): True,
+        Item("tests/a.py::one"): False,
+    }
+    assert {item.nodeid: ran._in_long_alone(item) for item in cases} == {
+        item.nodeid: alone for item, alone in cases.items()
+    }
+
+
+def test_what_is_left_to_long_is_there():
+    for test in (*ran.LONG_ONLY, *ran.OF_LESSONS):
+        path, _, name = test.partition("::")
+        assert not name or f"def {name}(" in (ROOT / path).read_text(encoding="utf-8")
+        assert (ROOT / path).is_file()
