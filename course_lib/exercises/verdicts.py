@@ -113,7 +113,7 @@ def judged(name: str, answer: object, test: Callable) -> tuple[ExerciseVerdict, 
         raise
     except CompileError as error:
         said = hints(name)
-        word = NO_INFINITY if 'identifier "INFINITY" is undefined' in str(error) else NOT_COMPILED
+        word = NO_INFINITY if re.search('"(INFINITY|FLT_MAX)" is undefined', str(error)) else NOT_COMPILED
         hint = f" Hint: {said[word]}" if word in said else ""
         return ExerciseVerdict(name, False, f"it does not compile. {_first_error(str(error))}{hint}"), (
             NOT_COMPILED,

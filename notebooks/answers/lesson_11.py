@@ -1,6 +1,7 @@
 """The exercises of lesson 11: sums in tensor memory, a ring that the tensor cores free, and two tiles of sums."""
 
 import re
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ from cupy_or_sim import cupy_on_numpy, tensor_map
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
-from ptxsim.observe.events import BulkCopy, MbarrierWait
+from ptxsim.observe.events import BulkCopy, Event, MbarrierArrive, MbarrierInit, MbarrierWait
 
 from .common import demand, demand_all_landed, demand_also, demand_kernel, fail, in_short
 from .lesson_07_ring import demand_all_slots, demand_no_wait_for_landing
@@ -22,8 +23,8 @@ from .untried import untried
 
 STEPS = 1_000_000
 """Of one launch: some five times what the solutions take."""
-ROWS, COLUMNS, DEPTH = 128, 128, 64
-"""Of 11.1: rows of a block, columns, and how deep they are multiplied."""
+ROWS, COLUMNS, DEPTH, BLOCKS = 128, 128, 64, 3
+"""Of 11.1: rows of a block, columns, how deep they are multiplied, and blocks: the third one's rows are no lanes."""
 TILE, SLOTS = (128, 64, 64), 3
 """Of 11.2 and 11.3."""
 THREADS, SLOT, ROUND = 192, (128 + 64) * 64 * 2, 128
@@ -47,26 +48,29 @@ NO_WAIT = (
 NO_QUARTER = (
     "PTX wants the lane at which the warp's quarter begins in the address; DeepGEMM leaves it out, too."
 )
+COMMITTED = "A commit tells of products; of their loads the four warps tell by `mbarrier_arrive`."
 AT_ZERO = "right where its columns begin at 0, and not where they begin at 256"
 SUMS = "unsigned sums = s.sums;"
 TILE_SUMS = "unsigned tile_sums = sums + half * TN;"
 START, EXPECT = "start_k_tile<", "mbarrier_expect("
 STORE = "            store_row<TN>("
 """Of the exercises' texts, what a check puts something beside."""
-BOTH = "            if (mine == 0) mbarrier_wait(&s.sums_full[1], 0);\n"
-"""Before it writes tile 0, the changed kernel waits for the sums of tile 1."""
+BOTH = "            if (mine < 3) mbarrier_wait(&s.sums_full[1 - half], (mine + 1) / 2 % 2);\n"
+"""Before it writes one of the first three tiles, the changed kernel waits for the sums of the next one."""
 READ = "if (mine == 1) mbarrier_wait(&s.sums_empty[0], 0); "
 """Before it multiplies tile 1, the changed kernel waits until tile 0 has been loaded."""
+SLOW = "if (threadIdx.x == 160) for (long long from = clock64(); clock64() - from < 20000;);"
+"""The thread that multiplies begins late: all that is copied before is still on its way."""
 
 
 def _largest(answer: Any) -> str | None:
-    """The largest number of each row of a product, by two blocks."""
+    """The largest number of each row of a product, by three blocks."""
     demand_kernel(answer)
     noted = _largest_found(answer)
     demand_also(partial(_largest_found, _behind_other_columns(answer)), AT_ZERO, "no-base")
     own = answer.code.rpartition("__syncwarp();")[2]
     remarks = [noted] if noted else []
-    remarks += [NO_WAIT] if not re.search(r"tcgen05_wait_ld\(|wait::ld", own) else []
+    remarks += [NO_WAIT] if not re.search(r"(?s)tcgen05[_.]ld\b.*(_wait_ld\(|wait::ld)", own) else []
     remarks += [NO_QUARTER] if not re.search(r"<<|\b65536|0x", own) else []
     return " ".join(remarks) or None
 
@@ -75,12 +79,12 @@ def _largest_found(answer: Any) -> str | None:
     """Raise what is wrong with the largest numbers, or give what is noted."""
     for seed, below in (0, 0), (1, 0), (2, 40):
         random = np.random.default_rng(seed)
-        a, b = (random.integers(-4, 5, (rows, DEPTH)).astype(np.float16) for rows in (2 * ROWS, COLUMNS))
+        a, b = (random.integers(-4, 5, (rows, DEPTH)).astype(np.float16) for rows in (BLOCKS * ROWS, COLUMNS))
         if below:  # each sum is below 0
             a, b = abs(a) + 1, -abs(b) - 1
-        found = np.full(2 * ROWS, np.nan, np.float32)
+        found = np.full(BLOCKS * ROWS, np.nan, np.float32)
         maps = (tensor_map(each, (64, 64)) for each in (a, b))
-        report = simulate(answer, (2,), (128,), (*maps, found), (ROWS + COLUMNS) * DEPTH * 2 + 64, STEPS)
+        report = simulate(answer, (BLOCKS,), (128,), (*maps, found), (ROWS + COLUMNS) * DEPTH * 2 + 64, STEPS)
         _demand_clean(report)
         noted = _noted(report)
         sums = product(a, b)
@@ -104,7 +108,7 @@ def _largest_found(answer: Any) -> str | None:
 
 def _mistaken(sums: np.ndarray) -> list[tuple[str, str, np.ndarray]]:
     """Of each known mistake: a word for it, in words, and what comes out."""
-    quarters = sums.reshape(2, 4, 32, COLUMNS)
+    quarters = sums.reshape(BLOCKS, 4, 32, COLUMNS)
     pieces = sums.reshape(len(sums), COLUMNS // 16, 16)
     first = np.broadcast_to(quarters[:, :1], quarters.shape).reshape(sums.shape)
     return [
@@ -113,7 +117,7 @@ def _mistaken(sums: np.ndarray) -> list[tuple[str, str, np.ndarray]]:
         ("not-last-columns", "the largest of all but the last 16 columns", sums[:, :-16].max(1)),
         ("every-other-piece", "the largest of every other 16 columns", pieces[:, ::2].max((1, 2))),
         ("one-column", "one column of sixteen, the first of each", sums[:, ::16].max(1)),
-        ("first-block", "that of the first block's rows", np.tile(sums[:ROWS].max(1), 2)),
+        ("first-block", "that of the first block's rows", np.tile(sums[:ROWS].max(1), BLOCKS)),
         ("other-sign", "the smallest of its row", sums.min(1)),
         ("absolute", "the largest without its sign", abs(sums).max(1)),
     ]
@@ -195,7 +199,10 @@ def _demand_ring(answer: Any) -> str | None:
     demand_all_slots(seven, SLOTS)
     demand_no_wait_for_landing(seven)
     _demand_ahead(seven, 7)
-    _demand_no_wait_for_math(seven)
+    _demand_no_wait_for_math(
+        seven,
+        "who multiplies waits for the tensor cores before it starts the next k-tile: it needs the bytes alone.",
+    )
     _demand_goes_on(
         answer,
         (START, "mbarrier_wait(&s.full[0], 1)"),
@@ -208,6 +215,9 @@ def _demand_ring(answer: Any) -> str | None:
         "k-tile 0 is not multiplied before k-tile 2 is asked for: it needs its own bytes alone.",
         "waits-for-more",
     )
+    slow = answer.code.replace(SUMS, f"{SUMS} {SLOW}")
+    ask = partial(_run, cupy_on_numpy.RawKernel(slow, answer.name, options=answer.options), (1, 1, 7), SLOTS)
+    demand_also(ask, "right, and not where the thread that multiplies begins late", "begins-late")
     return _noted(seven)
 
 
@@ -233,18 +243,32 @@ def _demand_ahead(report: Report, k_tiles: int) -> None:
     )
 
 
-def _demand_no_wait_for_math(report: Report) -> None:
-    """Who waits for k-tiles that have landed waits for nothing else before the last one."""
+def _demand_no_wait_for_math(report: Report, words: str, others: bool = False) -> None:
+    """Who waits for k-tiles that have landed waits for nothing else before the last one; with `others` also for what
+    other warps tell, or several threads."""
     landing = {event.mbarrier for mine in report.events for event in mine if isinstance(event, BulkCopy)}
     for mine in report.events:
         waits = [event.mbarrier for event in mine if isinstance(event, MbarrierWait)]
         last = max((at for at, mbarrier in enumerate(waits) if mbarrier in landing), default=0)
+        told = _told_by_others(report, mine) if others else set()
         demand(
-            {*waits[: last + 1]} <= landing or not last,
-            "the numbers are right, but who multiplies waits for the tensor cores before the next k-tile: they rest "
-            "until it has come.",
+            {*waits[: last + 1]} <= landing | told or not last,
+            f"the numbers are right, but {words}",
             "waits-for-math",
         )
+
+
+def _told_by_others(report: Report, warp: list[Event]) -> set[int]:
+    """Barriers at which other warps arrive, or which count more than the one arrival of a commit."""
+    arrived = {
+        e.mbarrier
+        for each in report.events
+        if each is not warp
+        for e in each
+        if isinstance(e, MbarrierArrive)
+    }
+    made = (e for each in report.events for e in each if isinstance(e, MbarrierInit))
+    return arrived | {e.mbarrier for e in made if e.arrivals > 1}
 
 
 def _two_tiles(answer: Any) -> str | None:
@@ -265,47 +289,47 @@ def _two_tiles(answer: Any) -> str | None:
     assert five
     _in_other_orders(answer, (4, 1, 2), 1)
     demand_also(partial(_run, _behind_other_columns(answer), (3, 1, 1), SLOTS, 1), AT_ZERO, "no-base")
-    _demand_no_wait_for_sums(five)
+    _demand_no_wait_for_math(
+        five,
+        "who multiplies waits for the products of a tile before it begins the next one: the tensor cores rest between "
+        "tiles.",
+        others=True,
+    )
     _demand_beside(
         answer,
-        (STORE, BOTH + STORE),
-        "tile 1 is not multiplied before tile 0 has been written: one tile of sums is at work at a time.",
+        4,
+        [(STORE, BOTH + STORE)],
+        "a tile is not multiplied before the one in front of it has been written: one tile of sums is at work at a "
+        "time.",
         "in-turn",
     )
     _demand_beside(
         answer,
-        (TILE_SUMS, READ + TILE_SUMS),
+        2,
+        [(TILE_SUMS, READ + TILE_SUMS)],
         "tile 0 is not loaded before tile 1 is multiplied: it needs its own products alone.",
         "fetched-late",
     )
-    return _noted(five)
-
-
-def _demand_beside(answer: Any, change: tuple[str, str], words: str, cause: str) -> None:
-    """Still right where one of two roles waits for what the other one need not wait for."""
-    line, longer = change
-    demand(
-        answer.code.count(line) == 1, f"leave the line with `{line.strip()}` as it is: the check changes it."
+    remarks = [_noted(five) or ""] + [COMMITTED] * bool(
+        re.search(r"tcgen05_commit\(&s\.sums_empty", answer.code)
     )
-    held = cupy_on_numpy.RawKernel(answer.code.replace(line, longer), answer.name, options=answer.options)
+    return " ".join(filter(None, remarks)) or None
+
+
+def _demand_beside(
+    answer: Any, tiles: int, changes: Iterable[tuple[str, str]], words: str, cause: str
+) -> None:
+    """Still right where one of two roles waits for what the other one need not wait for."""
+    source = answer.code
+    for line, longer in changes:
+        demand(
+            source.count(line) == 1, f"leave the line with `{line.strip()}` as it is: the check changes it."
+        )
+        source = source.replace(line, longer)
     try:
-        _run(held, (2, 1, 2), SLOTS, 1)
+        _run(cupy_on_numpy.RawKernel(source, answer.name, options=answer.options), (tiles, 1, 2), SLOTS, 1)
     except CheckFailed:
         fail(f"the numbers are right, but {words}", cause)
-
-
-def _demand_no_wait_for_sums(report: Report) -> None:
-    """Who multiplies waits for no barrier that those who fetch wait for."""
-    waits = [{event.mbarrier for event in mine if isinstance(event, MbarrierWait)} for mine in report.events]
-    copies = [{event.mbarrier for event in mine if isinstance(event, BulkCopy)} for mine in report.events]
-    landing = set().union(*copies)
-    told = set().union(*(mine for mine, own in zip(waits, copies) if not own and not mine & landing))
-    demand(
-        not any(mine & landing and mine & told for mine in waits),
-        "the numbers are right, but who multiplies waits for the products of a tile before it begins the next one: the "
-        "tensor cores rest between tiles.",
-        "waits-for-math",
-    )
 
 
 EXERCISES = {"11.1": _largest, "11.2": _demand_ring, "11.3": _two_tiles}

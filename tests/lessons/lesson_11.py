@@ -69,6 +69,7 @@ GAPS = ["11.1", "11.2", "11.3"]
 WAIT_DONE = "    mbarrier_wait(&s.done, 0);\n"
 AFTER = "    tcgen05_after_sync();\n    float most"
 WAIT_LD = "        tcgen05_wait_ld();\n"
+LOAD = "        tcgen05_ld(v, sums + (warp * 32 << 16) + n);\n"
 USE = "        for (int i = 0; i < 16; ++i) most = fmaxf(most, v[i]);\n"
 BEFORE = "    tcgen05_before_sync();\n    __syncthreads();\n    if (warp == 0) tcgen05_dealloc"
 FREE = "    if (warp == 0) tcgen05_dealloc<TN>(sums);\n"
@@ -90,5 +91,17 @@ REMARKED = {
     "11.1": [
         ("the registers wait by themselves", [(WAIT_LD, "")], "PTX wants a `tcgen05_wait_ld()`"),
         ("the hardware puts in the quarter", [("(warp * 32 << 16) + ", "")], "PTX wants the lane"),
-    ]
+        (
+            "it waits before it loads",
+            [(WAIT_LD, ""), (LOAD, WAIT_LD + LOAD)],
+            "PTX wants a `tcgen05_wait_ld()`",
+        ),
+    ],
+    "11.3": [
+        (
+            "a commit for each lane",
+            [("mbarrier_arrive(&s.sums_empty", "tcgen05_commit(&s.sums_empty")],
+            "A commit tells of products",
+        )
+    ],
 }
