@@ -196,3 +196,67 @@ def two_tiles(tiles: int = 4) -> style.Drawing:
         f"A sketch of {tiles} tiles. The tensor cores multiply one after the other, in half 0 and half 1 in turn; four "
         "warps fetch each tile while the next one is multiplied. A half is multiplied anew when it has been fetched."
     )
+
+
+PAIR = {"even block": 0.2, "odd block": 9.6}
+"""Where each block of a pair begins, from the left."""
+HELD = (
+    ("A: 128 rows", 0.3, 1.1, 3.5),
+    ("B: 128 of 256 rows", 4.0, 1.1, 3.7),
+    ("128 x 256 sums", 0.3, 2.5, 7.4),
+)
+"""What a block holds: words, place in it, width."""
+BARRIERS = {"even block": ("full", "empty", "sums_full", "sums_empty"), "odd block": ("empty", "sums_full")}
+TOLD = (
+    ("the odd one's copies, too", "full", 8.4),
+    ("one commit tells both", "empty", 7.6),
+    ("one commit tells both", "sums_full", 6.8),
+    ("the odd one's threads, too", "sums_empty", 6.0),
+)
+"""Words, the barrier, and how far below it is told."""
+
+
+def _at(block: str, barrier: str) -> float:
+    """Where a barrier's middle is, from the left: in the odd block mirrored, so that no two lines cross."""
+    from_edge = 1.2 + 1.87 * BARRIERS["even block"].index(barrier)
+    return PAIR[block] + (from_edge if block == "even block" else 8.0 - from_edge)
+
+
+@style.styled
+def pair() -> style.Drawing:
+    """Two blocks that multiply together: what each holds, and in which one the barriers lie."""
+    figure = style.new_figure(3.6)
+    ax = style.axes(figure)
+    for block, x in PAIR.items():
+        style.box(ax, x, 0.6, 8.0, 4.9, linewidth=1, facecolor=style.FACE)
+        style.label(ax, x, 0.2, block, 9, ha="left", weight="bold")
+        for words, right, down, wide in HELD:
+            sums = "sums" in words
+            style.box(ax, x + right, down, wide, 1.1, facecolor=style.GREEN if sums else style.GRID)
+            style.label(
+                ax, x + right + wide / 2, down + 0.55, words, 8, color=style.INK if sums else style.TEXT
+            )
+        for name in BARRIERS[block]:
+            style.box(
+                ax, _at(block, name) - 0.88, 4.1, 1.76, 0.9, edgecolor=style.VERMILLION, facecolor=style.FACE
+            )
+            style.label(ax, _at(block, name), 4.55, name, 7)
+    for words, barrier, low in TOLD:
+        even, odd = _at("even block", barrier), _at("odd block", barrier)
+        both = barrier in BARRIERS["odd block"]
+        ax.plot([even, odd], [low, low], color=style.VERMILLION, linewidth=1.4)
+        style.arrow(ax, (even, low), (even, 5.0), style.VERMILLION, linewidth=1.4)
+        if both:
+            style.arrow(ax, (odd, low), (odd, 5.0), style.VERMILLION, linewidth=1.4)
+        else:
+            ax.plot([odd, odd], [low, 5.5], color=style.VERMILLION, linewidth=1.4)
+        style.label(ax, (even + odd) / 2, low, words, 7, ground=style.FACE)
+    ax.set(xlim=(0, 17.8), ylim=(8.8, -0.2))
+    ax.axis("off")
+    return figure, (
+        "Two blocks of a pair. Each holds 128 rows of A, 128 of the 256 rows of B, and 128 x 256 sums; the tensor "
+        "cores of both read both halves of B. In the even block lie the barriers full, empty, sums_full and "
+        "sums_empty, in the odd block empty and sums_full. Copies of the odd block count at the even one's full, and "
+        "its threads arrive at the even one's sums_empty; one commit tells both blocks' empty, and one both blocks' "
+        "sums_full."
+    )
