@@ -86,12 +86,19 @@ def who_tells_whom() -> style.Drawing:
     figure = style.new_figure(3.3)
     ax = style.axes(figure)
     for name, (x, y) in PLACES.items():
-        thread = name in THREADS
-        style.box(ax, x, y, WIDE, HIGH, linewidth=1, facecolor=style.GREEN if thread else style.GRID)
+        ground = style.FACE if name in THREADS else style.GREEN if name == "columns" else style.GRID
+        style.box(ax, x, y, WIDE, HIGH, linewidth=1, facecolor=ground)
         words = name.replace("multiplying thread", "thread that\nmultiplies").replace(
             "copy thread", "thread that\ncopies"
         )
-        style.label(ax, x + WIDE / 2, y + HIGH / 2, words, 8, color=style.INK if thread else style.TEXT)
+        style.label(
+            ax, x + WIDE / 2, y + HIGH / 2, words, 8, color=style.INK if name == "columns" else style.TEXT
+        )
+    read = (COLUMN[3] + 0.3, 0.6 + HIGH), (COLUMN[2] + WIDE - 0.3, 4.4)
+    style.arrow(ax, *read, style.TEXT)
+    style.label(
+        ax, (read[0][0] + read[1][0]) / 2, (read[0][1] + read[1][1]) / 2, "A, B", 7, ground=style.FACE
+    )
     for begin, end, given in STEPS:
         sides = ("right", "left") if PLACES[begin] < PLACES[end] else ("left", "right")
         from_, to = _edge(begin, sides[0]), _edge(end, sides[1])
@@ -113,10 +120,10 @@ def who_tells_whom() -> style.Drawing:
     ax.axis("off")
     return figure, (
         "A thread that copies names boxes to the copy engine, whose bytes land in slots. The mbarrier full tells the "
-        "thread that multiplies; it starts products at the tensor cores, whose sums lie in columns. The tensor cores "
-        "tell by the mbarrier empty the thread that copies, and by the mbarrier done the four warps, which then load "
-        "the sums. Barriers are orange arrows, everything else is black. No thread waits for the tensor cores in "
-        "another one's place."
+        "thread that multiplies; it starts products at the tensor cores, which read A and B in the slots, and whose "
+        "sums lie in columns. The tensor cores tell by the mbarrier empty the thread that copies, and by the mbarrier "
+        "done the four warps, which then load the sums. Barriers are orange arrows, everything else is black. No "
+        "thread waits for the tensor cores in another one's place."
     )
 
 
