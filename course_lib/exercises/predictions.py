@@ -20,6 +20,8 @@ HOW = (
 )
 NEAR = 1.05
 """A number that is off by a smaller factor is as good as right."""
+NEAR_WHOLE = 1.01
+"""A whole number, which can be counted, is nearly right: of 240 registers 232 are one step off, and wrong."""
 RATIO = 2
 """Shares and factors are below it, and may be meant in percent."""
 WRITTEN = re.compile(r"\s*(\d+\.?\d*)\s*(%?)\s*")
@@ -58,7 +60,7 @@ def _compared(mine: Any, right: Any) -> str:
     if right is not None and (_same(mine, right) or said == known):
         return f"right, it is {known}"
     off = _factor(mine, right)
-    if off and off < NEAR:
+    if off and off < (NEAR if isinstance(right, float) else NEAR_WHOLE):
         return f"{'right' if isinstance(right, float) else 'nearly right'}: you said {said}; it is {known}"
     return f"you said {said}{_how_far(mine, right, off)}; it is {known}"
 

@@ -188,7 +188,7 @@ def check_k_tiles(job: Job, max_steps: int, k_tiles: Sequence[int]) -> Verdict:
         if not error.problem or (error.hazards and many not in more):
             raise
         if many > MOST:
-            text = f"right with few k-tiles, and not with {many} of them: {_told(error)}"
+            text = f"right with few k-tiles, and not with {many} of them: {told(error)}"
             raise CheckFailed(text, causes=("many-k-tiles",), problem=error.problem) from None
         down, right = error.problem.tiles(job.launch)
         if (down, right) not in grids and not (
@@ -197,11 +197,11 @@ def check_k_tiles(job: Job, max_steps: int, k_tiles: Sequence[int]) -> Verdict:
             and _right_with_one_block(job, error.problem.K)
         ):
             raise
-        text = f"right with few blocks, and not with {down} x {right} of them: {_told(error)}"
+        text = f"right with few blocks, and not with {down} x {right} of them: {told(error)}"
         raise CheckFailed(text, causes=("many-blocks",), problem=error.problem) from None
 
 
-def _told(error: CheckFailed) -> str:
+def told(error: CheckFailed) -> str:
     """What is wrong, without the size of the product."""
     if error.hazards:
         return f"{error.hazards[0].kind}."

@@ -1,6 +1,7 @@
 """The exercises of lesson 10: a softmax that goes on, and attention one product ahead."""
 
 import math
+import re
 from functools import partial, reduce
 from typing import Any
 
@@ -11,13 +12,14 @@ from course_lib.check.attention import SCALE, Attention
 from course_lib.check.attention_mistakes import ONLINE, Online
 from course_lib.check.job import Job
 from course_lib.check.mistakes import where_wrong
+from course_lib.check.verdict import CheckFailed
 from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 from ptxsim.observe.events import Wgmma, WgmmaWait
 
-from .common import MOST_STEPS, Warps, demand, demand_also, demand_kernel, demand_no_hazard, fail
+from .common import FEW, MOST_STEPS, Warps, demand, demand_also, demand_kernel, demand_no_hazard, fail, told
 from .untried import Untried
 
 TILE, ROWS = 8, 48
@@ -38,6 +40,7 @@ HEADS_OF_TILES = ((1, 2), (2, 1))
 """More launches: tiles of queries, and heads."""
 KEYS_ARE_THERE = "mbarrier_wait(&s.k_full[slot], turn % 2);"
 VALUES_TOO = " mbarrier_wait(&s.v_full[slot], turn % 2);"
+NEXT_KEYS = " if (tile + 1 < tiles) mbarrier_wait(&s.k_full[(tile + 1) % SLOTS], (tile + 1) / SLOTS % 2);"
 TWO_PRODUCERS = (
     ("tile < tiles && threadIdx.x < 32;", "tile < tiles && threadIdx.x < 64;"),
     ("mbarrier_wait(&s.k_empty[slot], (turn", "if (threadIdx.x < 32) mbarrier_wait(&s.k_empty[slot], (turn"),
@@ -48,6 +51,11 @@ TWO_PRODUCERS = (
     ),
 )
 """What makes a warp of its own ask for the values, so that keys come as soon as their slot is free."""
+AT_A_CALL = (
+    ("unwaited-copy", re.compile(r"start_scores(?!.*start_values)"), "other-keys"),
+    ("deadlock", re.compile(r"__syncthreads"), "all-threads"),
+)
+"""A kind of hazard, what its line calls: the word for both."""
 ROWS_WRONG = (
     *ONLINE,
     (
@@ -120,7 +128,8 @@ def _demand_right(result: np.ndarray, scores: np.ndarray, V: np.ndarray, when: s
     demand(numbers.any(), f"{when}no result is a number, in any row.", "never-a-number")
     if not numbers.all():
         fail(
-            f"{when}some results are no numbers: a power of two was too large, or nothing was summed.",
+            f"{when}some results are no numbers: a power of two was too large, nothing was summed, or it was "
+            "divided by a sum that was still 0.",
             "too-large",
         )
     row = wrong[0]
@@ -134,8 +143,7 @@ def _demand_right(result: np.ndarray, scores: np.ndarray, V: np.ndarray, when: s
 def demand_ahead(answer: Any) -> Warps:
     """A right attention, with a product at work while the softmax is: what its warps do."""
     demand_kernel(answer)
-    job = Job(answer, Attention(1, 128, 128), LAUNCH)
-    events = verdict.check(job, 0, MOST_STEPS, verdict.ONE_BLOCK, HEADS_OF_TILES).events
+    events = _checked(Job(answer, Attention(1, 128, 128), LAUNCH)).events
     for warp, of_warp in enumerate(events):
         left = [event.keep for event in of_warp if isinstance(event, WgmmaWait)]
         if any(isinstance(event, Wgmma) for event in of_warp):
@@ -148,11 +156,33 @@ def demand_ahead(answer: Any) -> Warps:
     return events
 
 
+def _checked(job: Job) -> verdict.Verdict:
+    """The verdict, with more tiles of keys, too, where the kernel treats their number apart."""
+    more = Untried(job.kernel).k_tiles(job.launch.tile[2], (*FEW, *verdict.ONE_BLOCK))
+    steps = MOST_STEPS * (1 + max(more, default=0) // verdict.MOST)
+    try:
+        return verdict.check(job, 0, steps, (*more, *verdict.ONE_BLOCK), HEADS_OF_TILES)
+    except CheckFailed as error:
+        tiles = error.problem.K // job.launch.tile[2] if error.problem else 0
+        demand(
+            tiles <= verdict.MOST,
+            f"right with {verdict.MOST} tiles of keys, and not with {tiles} of them: {told(error)}",
+            "many-k-tiles",
+        )
+        raise
+
+
 def _ahead(answer: Any) -> None:
     """The same, and a slot is free when it has been read, and no sooner or later. The kernel is changed: a warp of its
     own asks for the values, so that keys that are freed too soon are written over. Then each turn begins when its own
-    values are there, too, which have to come before the turn that reads the ones before is over."""
-    demand_ahead(answer)
+    values are there, too, which have to come before the turn that reads the ones before is over, and the next keys,
+    which have to come into the slot that the turn before has read."""
+    try:
+        demand_ahead(answer)
+    except CheckFailed as error:
+        if word := _at_a_call(error, answer):
+            raise CheckFailed(str(error), causes=(word,)) from None  # no kind: it would point elsewhere
+        raise
     two = reduce(lambda code, change: code.replace(*change), TWO_PRODUCERS, answer.code)
     demand_also(
         partial(demand_no_hazard, _of_a_block(answer, two)),
@@ -160,12 +190,33 @@ def _ahead(answer: Any) -> None:
         "keys alone",
         "early-keys",
     )
+
+    def go_on(waits: str) -> bool:
+        return _of_a_block(answer, two.replace(KEYS_ARE_THERE, KEYS_ARE_THERE + waits)).ok
+
+    if go_on(VALUES_TOO + NEXT_KEYS):
+        return
     demand(
-        _of_a_block(answer, two.replace(KEYS_ARE_THERE, KEYS_ARE_THERE + VALUES_TOO)).ok,
+        go_on(NEXT_KEYS),
+        "the numbers are right, but no tile's keys can be on their way before the turn that needs them: a slot of keys "
+        "is freed a turn too late.",
+        "late-keys",
+    )
+    fail(
         "the numbers are right, but no tile's values can be on their way before the turn with its softmax is over: "
         "a slot of values is freed a turn too late.",
         "late-values",
     )
+
+
+def _at_a_call(error: CheckFailed, answer: Any) -> str:
+    """The word of AT_A_CALL for the first hazard; "" if there is none."""
+    for hazard in error.hazards[:1]:
+        line = answer.code.splitlines()[hazard.line - 1]
+        for kind, call, word in AT_A_CALL:
+            if hazard.kind == kind and call.search(line):
+                return word
+    return ""
 
 
 def _of_a_block(answer: Any, code: str) -> Report:
