@@ -562,9 +562,11 @@ class Shadow:
         return view[unit].view(np.int32)
 
     def _check(self, machine: Watched, act: Act, spread: Spread, count: int, changed: Changed) -> None:
-        """`count`: granules of a lane."""
+        """`count`: granules of a lane. There are none where all of an operand lies outside of shared memory."""
         orders, low = machine.orders, self._low(machine.orders)
         lanes, granules, _ = spread
+        if not len(lanes):
+            return
         self._check_last_write(machine, act, spread, count, changed)
         kind = "read-after-write" if act.reads else "write-after-write"
         if self.also_wrote.latest:
