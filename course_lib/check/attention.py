@@ -148,17 +148,8 @@ class Attention(Judged):
         return np.int32(self.queries), np.int32(self.keys), np.float32(self.form.scale)
 
     def given(self) -> tuple:
-        form = self.form
-        return (
-            self.heads,
-            self.queries,
-            self.keys,
-            form.scale,
-            form.causal,
-            form.group,
-            self.any_length,
-            self.N,
-        )
+        form, shape = self.form, (self.heads, self.queries, self.keys)
+        return *shape, form.scale, form.causal, form.group, self.any_length, self.N
 
     def random(self, seed: int) -> tuple:
         """Q, K and V of normal random numbers, where this machine's kernels read them."""
