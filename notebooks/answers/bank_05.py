@@ -95,6 +95,9 @@ def _drained(answer: Any) -> None:
                 raise CheckFailed(text, report.hazards)
             demand(right, f"the product is wrong where K is {k_tiles} x {TILE[2]}.", "wrong-numbers")
         fail("the check took too long.")
+    closed = sum(isinstance(event, Commit) for event in warps[0])
+    text = f"right, but {closed} groups are closed for {LENGTHS[0]} k-tiles: this ring has no empty ones."
+    demand(closed == LENGTHS[0], text, "empty-groups")
     _demand_no_longer_wait(warps[0], LENGTHS[0])
     for k_tiles in untried(answer, TILE[2], LENGTHS):
         right, report = _one_block(answer, TILE, k_tiles)
@@ -283,7 +286,7 @@ def _stencil(answer: Any) -> None:
     demand(count == 1, "leave `STAGES = 5` in its line: the check puts other numbers there.", "no-stages")
     for rows in (*HEIGHTS[5], *untried(answer, 1, HEIGHTS[5], 2)):
         right, report = _image(answer, rows)
-        _demand_no_hazard_but_the_count(answer, rows, report)
+        _demand_no_hazard_but_the_count(answer, report)
         cause = "wrong-numbers" if rows in HEIGHTS[5] else "many-rows"
         demand(right, f"the numbers are wrong for {rows} rows.", cause)
         _demand_late_rows(report, 5, rows)
@@ -308,22 +311,23 @@ def _stencil(answer: Any) -> None:
     demand_no_needless_barrier(answer, right_too)
 
 
-def _demand_no_hazard_but_the_count(answer: Any, rows: int, report: Report) -> None:
+def _demand_no_hazard_but_the_count(answer: Any, report: Report) -> None:
     """No hazard; of a ring in which the count of the wait alone is wrong, that is said."""
     try:
         demand_no_hazard(report)
     except CheckFailed as error:
         late = any(hazard.kind == "unwaited-copy" for hazard in error.hazards)
-        if late and any(_right_with_the_count(answer, rows, fewer) for fewer in IN_USE):
+        if late and any(_right_with_the_count(answer, fewer) for fewer in IN_USE):
             raise CheckFailed(str(error), causes=("only-the-count",)) from None
         raise
 
 
-def _right_with_the_count(answer: Any, rows: int, fewer: int) -> bool:
-    """Whether it is right where each wait leaves STAGES - `fewer` groups."""
+def _right_with_the_count(answer: Any, fewer: int) -> bool:
+    """Whether it is right, for every height, where each wait leaves STAGES - `fewer` groups."""
     code = WAIT.sub(f"wait_group<STAGES - {fewer}>()", answer.code)
-    right, report = _image(cupy_on_numpy.RawKernel(code, answer.name, options=answer.options), rows)
-    return right and report.ok
+    counted = cupy_on_numpy.RawKernel(code, answer.name, options=answer.options)
+    found = (_image(counted, rows) for rows in HEIGHTS[5])
+    return all(right and report.ok for right, report in found)
 
 
 def _image(kernel: Any, rows: int) -> tuple[bool, Report]:

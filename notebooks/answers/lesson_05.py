@@ -1,7 +1,8 @@
 """The exercises of lesson 05."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -25,6 +26,7 @@ from .common import (
     in_short,
     results_of,
 )
+from .needless import needless_barrier
 from .untried import untried_constants
 
 TILE_K = 32
@@ -215,13 +217,16 @@ def _any_slots(answer: Any) -> None:
     demand_no_needless_barrier(answer[0] if isinstance(answer, tuple) else answer, right, given=1)
 
 
-def _turn(answer: Any) -> None:
+def _turn(answer: Any) -> str | None:
     """The three-stage turn: the newest k-tile may be late, and every warp has fragments ahead at each barrier. Those of
-    turn 0 are the ones that were loaded before the loop: without them the product is wrong."""
+    turn 0 are the ones that were loaded before the loop: without them the product is wrong. Returned: a barrier that
+    can go."""
+    longest: Warps = []
     for stages, k_tiles, warps in _for_every_length(answer, 4):
         _demand_full_hands(warps)
         _demand_loaded_once(warps, k_tiles)
         _demand_asked_for(warps, stages, k_tiles, ahead=stages - 2, behind=2)
+        longest = longest or warps
     before, load, after = answer.code.partition(FIRST_LOAD)
     demand(load, f"leave `{FIRST_LOAD}` before the loop.", "no-stages")
     without = cupy_on_numpy.RawKernel(before + after, answer.name, options=answer.options)
@@ -231,6 +236,10 @@ def _turn(answer: Any) -> None:
         "the product is right, but what was loaded before the loop is not used: warps come through their barriers with "
         "empty hands.",
         "empty-hands",
+    )
+    # one before the loop, one in each turn, one behind them
+    return needless_barrier(
+        answer, longest, LONG + 2, partial(_right_warps, stages=3, k_tiles=9, cause="other-length")
     )
 
 
@@ -266,11 +275,21 @@ def _slots(tile: tuple[int, int, int], latency: float, then_wait: bool, flop: fl
     return latency / (flop * tile[0] * tile[1] * tile[2] / RATE)
 
 
+def _of_whole_cycles(
+    cut: Callable[[float], int], tile: tuple[int, int, int], latency: float, late: bool
+) -> int:
+    """The slots, if a k-tile's math is cut to whole cycles first."""
+    return ceil(latency / cut(2 * tile[0] * tile[1] * tile[2] / RATE)) + 1 + late
+
+
 SHAPES = [(256, 128, 32), (128, 128, 64), (128, 256, 64), (64, 64, 32), (128, 64, 16)]
 CASES = [
     (shape, cycles, late) for shape in SHAPES for cycles in (250, 700, 1500, 4000) for late in (False, True)
-] + [((105, 104, 16), 256, False)]  # two turns of 128 cycles, without a rest
-MISTAKES = [
+] + [  # turns of one cycle and a half, and two turns of 128 cycles without a rest
+    ((16, 8, 16), 256, False),
+    ((105, 104, 16), 256, False),
+]
+MISTAKES: list[tuple[str, str, Callable[..., float]]] = [
     ("no-slot-in-use", "the k-tiles on their way", lambda *case: ceil(_slots(*case))),
     ("one-order", "the ring's slots for both orders", lambda *case: ceil(_slots(*case)) + 1),
     (
@@ -296,6 +315,10 @@ MISTAKES = [
         "the slots for the math of one k-step",
         lambda tile, *case: ceil(_slots((*tile[:2], 16), *case)) + 1 + case[1],
     ),
+    *(
+        ("whole-cycles", "whole cycles of math only", partial(_of_whole_cycles, cut))
+        for cut in (int, round, ceil)
+    ),
     ("to-the-nearest", "turns to the nearest", lambda *case: round(_slots(*case)) + 1 + case[2]),
     ("exchanged", "the slots of the two orders exchanged", lambda *case: ceil(_slots(*case)) + 2 - case[2]),
     ("other-sign", "a slot less for issue, then wait", lambda *case: ceil(_slots(*case)) + 1 - case[2]),
@@ -312,7 +335,7 @@ def _number_of_slots(answer: Any) -> None:
     for cause, name, formula in MISTAKES:
         same = np.allclose(given, [formula(*case) for case in CASES])
         demand(not same, f"you count {name}.", cause)
-    by_tile = np.reshape(given[:-1], (len(SHAPES), -1))  # of the latencies that all have
+    by_tile = np.reshape(given[:-2], (len(SHAPES), -1))  # of the latencies that all have
     demand(np.ptp(by_tile, axis=0).any(), "you give the same number of slots for every tile.", "one-tile")
     wrong = [each for each in zip(CASES, given, right, strict=True) if each[1] != each[2]]
     one_number = 2 * len(wrong) < len(CASES) and len({mine for _, mine, _ in wrong}) == 1

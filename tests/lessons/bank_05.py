@@ -178,6 +178,9 @@ WRONG_ANSWERS = {
     ],
     "05.12": [
         ("leaves three", [(_ALL, "wait_group<3>();")], "a wait that leaves three waits for nothing"),
+        ("empty groups", [
+            (_ALL, "for (int end = k_tiles; end < k_tile + 3; ++end)\n            if (k_tile == max(0, end - 2)) "
+                   "commit_group();\n        wait_group<2>();")], "has no empty ones"),
         ("the count of the lesson", [(_ALL, "wait_group<2>();")], "where K is 5 x 32. Hint: a k-tile is read before"),
         ("all waited for where there are more than five", [
             (_WAITS, "if (k_tiles > 5) wait_group<0>();\n        else " + _WAITS)], "two at most"),
@@ -269,7 +272,7 @@ WRONG_ANSWERS = {
         ("the copy before the barrier", [(_BARRIER + _ISSUE, _ISSUE + _BARRIER)], "free behind the barrier"),
         ("the copy behind the math", [(_ISSUE + _COMPUTE, _COMPUTE + "\n" + _ISSUE)], "start before compute"),
         ("the counts of the lesson", [("row + STAGES - 2", "row + STAGES - 1"), (_COUNT, _COUNT.replace("4", "2"))],
-         "how many groups are newer than that of row + 1"),
+         "Which row does that copy bring"),
         ("no empty groups", [(_ISSUE, _WHERE_THERE_IS_ONE)],
          "also where there is nothing to copy"),
         ("a prologue of two", [("row < STAGES - 1", "row < 2")], "how many groups are newer"),

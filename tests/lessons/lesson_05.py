@@ -73,5 +73,19 @@ WAIT = "        wait_group"  # of a turn: eight blanks, the one before the loop 
 WAIT_OF_TWO = "        if (k_tile % 2) wait_group<0>();\n        else wait_group"
 SLOTS = "ceil(latency / math) + 1 + issue_then_wait"
 
+REMARKED = {
+    "05.3": [
+        (
+            "a barrier at the top of the turn",
+            [(TURN_AHEAD, "        __syncthreads();\n" + TURN_AHEAD)],
+            "can go: all is right",
+        ),
+        (
+            "a barrier at its end",
+            [(TURN_AHEAD, TURN_AHEAD + "        __syncthreads();\n")],
+            "can go: all is right",
+        ),
+    ]
+}
 RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())
 SOLVED = {"05.4": solved_function("slots_needed")}
