@@ -116,7 +116,10 @@ def _product(answer: Any, columns: int, ldmatrix: int = 0) -> None:
     numbered = np.arange(1, 16 * columns + 1, dtype=np.float16).reshape(16, columns)
     C, _ = _multiplied(answer, np.eye(16, dtype=np.float16), numbered, columns)
     if np.isnan(C).any():
-        fail(f"{np.isnan(C).sum()} of {C.size} elements of C are never written, or NaN.", "not-stored")
+        stored, _ = _multiplied(answer, np.eye(16, dtype=np.float16), numbered, columns, before=0)
+        text = f"{np.isnan(stored).sum()} of {C.size} elements of C are NaN, which is no number."
+        demand(not np.isnan(stored).any(), text, "no-element")
+        fail(f"{np.isnan(C).sum()} of {C.size} elements of C are never written.", "not-stored")
     for k, n in sorted(
         np.argwhere(numbered != C), key=lambda at: (at[1] // 8, at[0] // 8, *at)
     ):  # by matrices
@@ -153,9 +156,12 @@ def _product(answer: Any, columns: int, ldmatrix: int = 0) -> None:
     demand_tensor_cores(report, Launch((16, columns, 16), 32), 80 // 16, ldmatrix)
 
 
-def _multiplied(kernel, A: np.ndarray, B: np.ndarray, columns: int) -> tuple[np.ndarray, Report]:
+def _multiplied(
+    kernel, A: np.ndarray, B: np.ndarray, columns: int, before: float = np.nan
+) -> tuple[np.ndarray, Report]:
+    """What the kernel leaves in C, which was full of `before`, and the report."""
     (M, K), N = A.shape, B.shape[1]
-    C = np.full((M, N), np.nan, np.float16)
+    C = np.full((M, N), before, np.float16)
     sizes = map(np.int32, (M, N, K))
     report = simulate(kernel, (M // 16, N // columns), (32,), (A, B, C, *sizes), max_steps=100_000)
     demand_no_hazard(report)

@@ -1,6 +1,7 @@
 """The exercises of lesson 04."""
 
-from collections import Counter
+from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from course_lib.check.verdict import MOST, CheckFailed, Verdict
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import Hazard, Report
-from ptxsim.observe.events import Copy
+from ptxsim.observe.events import Copy, Event, Wait, Work, in_flight
 
 from .common import (
     Warps,
@@ -23,7 +24,6 @@ from .common import (
     fail,
     for_every_count,
 )
-from .lesson_03 import math_without_a_copy
 from .needless import needless_barrier
 
 _NARROW = Launch((32, 8, 32), 32)
@@ -70,8 +70,10 @@ def _piece(found: np.ndarray, register: int) -> tuple[str, tuple[str, ...]]:
     if np.array_equal(found, 16 * (row + _ROW) + column + _COLUMN):
         order = {(1, 0, 8): "order-of-b", (1, 8, 0): "order-of-a"}.get((register, row, column))
         return _words(row, column), (*([order] if order else ()), "other-matrix")
-    lanes = ", ".join(f"row {found[lane, 0] // 16} in lane {lane}" for lane in (0, 4, 8))
-    return f"no matrix of eight neighbouring rows ({lanes})", ()
+    rows, columns = found[::4, 0] // 16, found[::4, 0] % 16
+    first = [f"lane {4 * i} has row {rows[i]}, k = {columns[i]}" for i in range(3)]
+    neighbours = np.array_equal(rows, rows[0] + np.arange(8))
+    return f"no 8 x 8 of the tile ({'; '.join(first)})", ("other-columns",) if neighbours else ()
 
 
 def _words(row: int, column: int) -> str:
@@ -113,15 +115,16 @@ def _six_chunks(answer: Any) -> None:
 
 
 def _demand_rows(report: Report, lines: list[int]) -> None:
-    """Each row of a k-tile is one piece of shared memory: what `ldmatrix`, in these lines, reads of 16 rows are two
-    chunks of each."""
+    """Each row of a k-tile is one piece of shared memory, and they follow each other: there `ldmatrix`, in these lines,
+    finds the rows that the lanes name, of A or of B."""
+    lanes = range(32)
+    named = [[lane % 16 for lane in lanes], [lane % 8 + lane // 16 * 8 for lane in lanes]]
     for line in lines:
         places = report.counters.patterns[line][0].offsets
-        chunks = Counter(place // ROW_BYTES for place in places)
         text = (
             "no `ldmatrix` has a bank conflict, but some chunks do not lie in the 96 bytes of their own row."
         )
-        demand(set(chunks.values()) == {2}, text, "other-row")
+        demand([place // ROW_BYTES % 16 for place in places] in named, text, "other-row")
 
 
 def _without_b(kernel: Any) -> bool:
@@ -138,9 +141,18 @@ def _stores_over_the_tile(hazard: Hazard) -> bool:
 
 
 def _square(answer: Any) -> str | None:
-    """A right product with the next k-tile on its way during the math. A needless barrier is told."""
+    """A right product with the next k-tile on its way during the math. A needless barrier is told, and a late copy."""
     kernel, verdict = _whole_square(answer)
-    return needless_barrier(kernel, verdict.events, MOST + 1, _whole_square)
+    told = needless_barrier(kernel, verdict.events, MOST + 1, _whole_square)
+    return told or _late_copies(verdict.events)
+
+
+def _late_copies(warps: Warps) -> str | None:
+    """How much of the next k-tile is on its way during the math, in words, where it could be clearly more."""
+    least = min(min(_on_its_way(events, MOST)[:-1]) for events in warps)
+    if least > 0.9:
+        return None
+    return f"But during the math of a k-tile only {least:.0%} of the next one is on its way, on average."
 
 
 def _whole_square(answer: Any) -> tuple[Any, Verdict]:
@@ -153,6 +165,8 @@ def _whole_square(answer: Any) -> tuple[Any, Verdict]:
         if error.hazards and all(_stores_over_the_tile(hazard) for hazard in error.hazards):
             # without the kinds, whose hint points elsewhere
             raise CheckFailed(str(error), causes=("stored-over-the-tile",)) from None
+        if any(hazard.kind == "unwaited-copy" for hazard in error.hazards) and _waits_beside_copies(kernel):
+            raise CheckFailed(str(error), causes=("in-no-group",)) from None
         raise
     gemm = Gemm(128, 128, 128, "float16")
     args = gemm.arguments(*gemm.inputs)
@@ -169,13 +183,37 @@ def _whole_square(answer: Any) -> tuple[Any, Verdict]:
     return kernel, verdict
 
 
+def _waits_beside_copies(kernel: Any) -> bool:
+    """Whether a warp waits for groups while copies belong to none."""
+    gemm = Gemm(128, 128, 64, "float16")
+    args = gemm.arguments(*gemm.inputs)
+    report = simulate(kernel, (1, 1), (_SQUARE.threads,), args, _SQUARE.shared_mem)
+    return any(open_bytes and isinstance(event, Wait) for event, _, open_bytes in in_flight(report.events[0]))
+
+
+def _on_its_way(events: Sequence[Event], k_tiles: int) -> list[float]:
+    """During the math of each k-tile: how much of the next one's copies by this warp is on its way, on average."""
+    share = sum(event.bytes for event in events if isinstance(event, Copy)) / k_tiles or inf
+    ahead, done = [0.0] * k_tiles, 0.0
+    for event, groups, current in in_flight(events):
+        if not isinstance(event, Work) or not event.math:
+            continue
+        begin, done = done, done + event.math
+        for k_tile in range(k_tiles):  # the math between two events may be that of several
+            during = min(done, _MMA * (k_tile + 1)) - max(begin, _MMA * k_tile)
+            ahead[k_tile] += max(during, 0.0) / _MMA * min((sum(groups) + current) / share, 1.0)
+    return ahead
+
+
 def _demand_next_k_tile(warps: Warps, k_tiles: int) -> None:
-    """While a k-tile is multiplied, but the last, copies are on their way."""
+    """While a k-tile is multiplied, but the last, the next one is on its way: all of it for half of the math, say."""
     for warp, events in enumerate(warps):
-        bare = math_without_a_copy(events, k_tiles, _MMA)[:-1]
-        turns = [turn for turn, without in enumerate(bare) if without >= 0.5 * _MMA]
-        some = f"in {len(turns)} of {len(bare)} turns " * (len(turns) < len(bare))
-        text = f"the product is right, but {some}warp {warp} has no copy on its way during its math."
+        ahead = _on_its_way(events, k_tiles)[:-1]
+        turns = [part for part in ahead if part < 0.5]
+        some = f"in {len(turns)} of {len(ahead)} turns " * (len(turns) < len(ahead))
+        none = max(turns, default=0.0) < 0.01
+        what = "no copy" if none else f"only {max(turns):.0%} of the next k-tile"
+        text = f"the product is right, but {some}warp {warp} has {what} on its way during its math."
         demand(not turns, text, "not-every-turn" if some else "nothing-on-its-way")
 
 

@@ -146,6 +146,13 @@ WRONG_ANSWERS = {
         ("registers instead of halves", [
             (_PACK, "__half_as_ushort(first) << 16 | __half_as_ushort(second)"), ("d, a, b0, b1", "d, a, b1, b0")],
          "that was right"),
+        ("mended in C", [
+            (_PACK, "__half_as_ushort(first) << 16 | __half_as_ushort(second)"),
+            ("d[0], d[1]", "d[1], d[0]"), ("d[2], d[3]", "d[3], d[2]")], "neighbours along n, not along k"),
+        ("mended, and in C too", [("d[0], d[1]", "d[1], d[0]"), ("d[2], d[3]", "d[3], d[2]")],
+         "the stores were right"),
+        ("one half over the other", [(_PACK, "__half_as_ushort(second) | __half_as_ushort(first)")],
+         "must not overlap"),
         ("half of the way", [(_PACK, "__half_as_ushort(second) << 8 | __half_as_ushort(first)")], "must not overlap"),
         ("the k further apart", [(_B0, "pack(Bs[row][column], Bs[row + 2][column])")], "l % 4 * 2 and the next one"),
         ("another column", [("column = lane / 4,", "column = lane % 8,")], "column l / 4 of B"),

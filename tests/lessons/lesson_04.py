@@ -106,6 +106,12 @@ ISSUE = "        if (k_tile + 1 < K / TK) issue(k_tile + 1);\n"
 END_OF_MATH = """            multiply(sum, a, b);
         }
 """
+BRING_B = "copy_rows<THREADS, TN, TK>(slot + TM * TK, B + blockIdx.y * TN * K + k_tile * TK, K);\n"
+BRING = f"""    auto bring = [&](int k_tile) {{
+        __half* slot = slots + k_tile % 2 * SLOT;
+        {BRING_B}        commit_group();
+    }};
+"""
 GAPS = ["04.1", "04.2", "04.4"]
 CAN_GO = "can go: all is right without it"
 REMARKED = {
@@ -116,6 +122,26 @@ REMARKED = {
             CAN_GO,
         ),
         ("two in a turn", [(MEET, MEET + "        __syncthreads();\n")], CAN_GO),
+        (
+            "issued between the k-steps",
+            [
+                (ISSUE, ""),
+                (
+                    "multiply(sum, a, b);",
+                    "multiply(sum, a, b); if (step == 0 && k_tile + 1 < K / TK) issue(k_tile + 1);",
+                ),
+            ],
+            "only 50% of the next one is on its way",
+        ),
+        (
+            "the next B behind the math",
+            [
+                ("        " + BRING_B, ""),
+                ("    issue(0);\n", BRING + "    issue(0);\n    bring(0);\n"),
+                (END_OF_MATH, END_OF_MATH + "        if (k_tile + 1 < K / TK) bring(k_tile + 1);\n"),
+            ],
+            "only 50% of the next one is on its way",
+        ),
     ],
 }
 RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())
