@@ -53,10 +53,10 @@ def _scaled(kernel: Any) -> None:
 
 def _turned(kernel: Any) -> None:
     demand_kernel(kernel)
-    wrong, report = _of_tiles(kernel, 2, 3)
-    demand(not wrong, f"{wrong}.")
+    wrong, report, inside = _of_tiles(kernel, 2, 3)
+    demand(not wrong, f"{wrong}.", *["not-turned-inside"] * inside)
     for down, right in untried_grids(Untried(kernel), (32, 32), (2, 3), sizes=(2, 3)):
-        wrong, _ = _of_tiles(kernel, down, right)
+        wrong, *_ = _of_tiles(kernel, down, right)
         demand(not wrong, f"right with few blocks, and not with {down} x {right}: {wrong}.", "many-blocks")
     demand_whole_sectors(report)
     total = report.counters.total
@@ -70,8 +70,9 @@ def _turned(kernel: Any) -> None:
     demand_parts(report.events, Store, "writes")
 
 
-def _of_tiles(kernel: Any, down: int, right: int) -> tuple[str, Report]:
-    """How many elements are wrong, in words, of a matrix of so many tiles, and the report."""
+def _of_tiles(kernel: Any, down: int, right: int) -> tuple[str, Report, bool]:
+    """How many elements are wrong, in words, of a matrix of so many tiles; the report; and whether each tile stands
+    where it should, and as it was in A."""
     M, N = 32 * down, 32 * right
     A = np.arange(M * N, dtype=np.float32).reshape(M, N, order="F")
     B = np.full((N, M), np.nan, np.float32, order="F")
@@ -79,7 +80,9 @@ def _of_tiles(kernel: Any, down: int, right: int) -> tuple[str, Report]:
     report = simulate(kernel, (down, right), (256,), args, max_steps=MOST_STEPS * (1 + down * right // 8))
     demand_no_hazard(report)
     count = int((B != A.T).sum())
-    return f"{count} of {B.size} elements are wrong or missing" * (count > 0), report
+    tiles, places = A.reshape(down, 32, right, 32), B.reshape(right, 32, down, 32)
+    as_it_was = np.array_equal(places, tiles.transpose(2, 1, 0, 3))
+    return f"{count} of {B.size} elements are wrong or missing" * (count > 0), report, as_it_was
 
 
 def _three_types(answer: Any) -> None:

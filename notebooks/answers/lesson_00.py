@@ -10,6 +10,7 @@ from ptxsim import Report
 from ptxsim.observe.events import Store
 
 from .common import demand, demand_kernel, demand_no_hazard, demand_whole_sectors, fail, untried_grids
+from .needless import needless_barrier
 from .untried import Untried
 
 MOST_STEPS = 100_000
@@ -47,7 +48,12 @@ def _outer(kernel: Any) -> None:
         _demand_shares(report, 1, "of the first block")
 
 
-def _difference(kernel: Any) -> None:
+def _difference(kernel: Any) -> str | None:
+    """Differences through the tile, and a clean report. A needless barrier is told."""
+    return needless_barrier(kernel, _subtracted(kernel).events, 1, _subtracted)
+
+
+def _subtracted(kernel: Any) -> Report:
     demand_kernel(kernel)
     x, y = np.arange(256, dtype=np.float32) ** 2, np.full(256, np.nan, np.float32)
     report = simulate(kernel, (1,), (256,), (x, y), max_steps=MOST_STEPS)
@@ -63,6 +69,7 @@ def _difference(kernel: Any) -> None:
     comes = report.counters.total.barriers / len(report.events)  # of a warp
     text = f"the numbers are right, but a thread comes to {comes:.0f} barriers; one is enough."
     demand(comes <= MOST_BARRIERS, text, "many-barriers")
+    return report
 
 
 def _any_launch(kernel: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.check.gemm import Gemm
-from course_lib.check.verdict import CheckFailed
+from course_lib.check.verdict import CheckFailed, Verdict
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
@@ -23,6 +23,7 @@ from .common import (
     demand_whole_sectors,
     fail,
 )
+from .needless import needless_barrier
 from .untried import Untried
 
 COPIED = 64, 16
@@ -82,8 +83,14 @@ def _copied(kernel: Any, blocks: int) -> tuple[str, Report]:
     return f"{count} of {out.size} elements are wrong" * (count > 0), report
 
 
-def _rectangle(answer: Any) -> None:
-    """A right product of tiles in shared memory that moves each element of a strip once for each block."""
+def _rectangle(answer: Any) -> str | None:
+    """A right product of tiles in shared memory that moves each element of a strip once for each block. A needless
+    barrier is told."""
+    kernel, report = _tiled_rectangle(answer)
+    return needless_barrier(kernel, report.events, 2 * 3, _tiled_rectangle)
+
+
+def _tiled_rectangle(answer: Any) -> tuple[Any, Report]:
     try:
         kernel = _right_rectangle(answer)
     except CheckFailed as error:
@@ -101,12 +108,19 @@ def _rectangle(answer: Any) -> None:
     demand_parts(report.events, Load, "copies")
     blocks_m, blocks_n = gemm.grid(RECTANGLE)  # each reads its strips of A and B, and writes its tile of C
     _demand_sectors(report, blocks_n * gemm.M * gemm.K + blocks_m * gemm.N * gemm.K + gemm.M * gemm.N)
+    return kernel, report
 
 
-def _one_barrier_more(answer: Any) -> None:
-    """A right product with few barriers."""
-    _, verdict = checked(answer, SQUARE)
+def _one_barrier_more(answer: Any) -> str | None:
+    """A right product with few barriers. A needless one is told."""
+    kernel, verdict = _repaired(answer)
+    return needless_barrier(kernel, verdict.several.events, 2 * SEVERAL - 1, _repaired)
+
+
+def _repaired(answer: Any) -> tuple[Any, Verdict]:
+    kernel, verdict = checked(answer, SQUARE)
     _demand_few_barriers(verdict.several, 2, SEVERAL)
+    return kernel, verdict
 
 
 def _demand_few_barriers(report: Report, blocks: int, k_tiles: int) -> None:

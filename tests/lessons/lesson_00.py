@@ -32,4 +32,18 @@ GAPS = ["00.1", "00.2"]
 THE_LOOP = """    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
         y[i] = a * x[i] + y[i];"""
 OUTER = "    C[m + n * M] = x[m] * y[n];\n"
+REMARKED = {
+    "00.3": [
+        (
+            "two barriers",
+            [("    __syncthreads();\n", "    __syncthreads();\n    __syncthreads();\n")],
+            "one of the barriers in lines 8 and 9 can go",
+        ),
+        (
+            "one in front as well",
+            [("    tile[t] = x[t];", "    __syncthreads();\n    tile[t] = x[t];")],
+            "in line 7 can go",
+        ),
+    ],
+}
 RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())

@@ -85,4 +85,9 @@ FROM_GLOBAL = """for (int k = 0; k < TK; ++k)
                     acc[j][i] += A[m + 32 * i + (k_tile * TK + k) * M] * B[n + 8 * j + (k_tile * TK + k) * N];"""
 
 GAPS = ["01.1", "01.2"]
+CAN_GO = "can go: all is right without it"
+REMARKED = {
+    "01.2": [("one between the copies", [(COPY_A, COPY_A + "\n        __syncthreads();")], CAN_GO)],
+    "01.3": [("one for each tile", [(ALL_HAVE_READ, ALL_HAVE_READ + "        __syncthreads();\n")], CAN_GO)],
+}
 RIGHT_ANSWERS, WRONG_ANSWERS = answers_beside(__file__, **globals())
