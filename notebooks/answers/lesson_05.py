@@ -237,9 +237,9 @@ def _turn(answer: Any) -> str | None:
         "empty hands.",
         "empty-hands",
     )
-    # one before the loop, one in each turn, one behind them
+    # One before the loop, one in each turn, one behind them: of 10 k-tiles the last lies where the sums are stored.
     return needless_barrier(
-        answer, longest, LONG + 2, partial(_right_warps, stages=3, k_tiles=9, cause="other-length")
+        answer, longest, LONG + 2, partial(_right_warps, stages=3, k_tiles=10, cause="other-length")
     )
 
 

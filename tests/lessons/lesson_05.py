@@ -78,7 +78,7 @@ REMARKED = {
         (
             "a barrier at the top of the turn",
             [(TURN_AHEAD, "        __syncthreads();\n" + TURN_AHEAD)],
-            "can go: all is right",
+            "But the barrier in line 33 can go: all is right",
         ),
         (
             "a barrier at its end",
