@@ -200,7 +200,7 @@ def _ping_pong(answer: Any) -> None:
     for steps in 1, 3, 8:
         right, report = _one_block(kernel, (16, 16, 16), steps, 32)
         demand_no_hazard(report)
-        demand(right, f"the product is wrong for {steps} k-steps.", "other-k-steps")
+        demand(right, f"the product is wrong for {steps} k-step{'s' * (steps != 1)}.", "other-k-steps")
         total = report.counters.total
         if total.mma != 2 * steps:
             fail(f"{total.mma} mma are made for {steps} k-steps; {2 * steps} are needed.", "other-k-steps")

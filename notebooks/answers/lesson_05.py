@@ -199,7 +199,8 @@ def _right_warps(kernel, stages: int, k_tiles: int, cause: str) -> Warps:
     """What the warps of one block do, which must be right."""
     right, report = _one_block(kernel, stages, k_tiles)
     found = report.hazards[0].kind if report.hazards else "wrong numbers"
-    text = f"right for STAGES = 3 and up to {MOST} k-tiles, and {found} for STAGES = {stages} and {k_tiles} k-tiles."
+    count = f"{k_tiles} k-tile{'s' * (k_tiles != 1)}"
+    text = f"right for STAGES = 3 and up to {MOST} k-tiles, and {found} for STAGES = {stages} and {count}."
     demand(right and report.ok, text, cause)
     return report.events
 
