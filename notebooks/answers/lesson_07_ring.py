@@ -122,6 +122,13 @@ def _demand_ring(report: Report, k_tiles: int, slots: int) -> None:
         )
 
 
+def _demand_none_behind_the_last(report: Report, k_tiles: int) -> None:
+    """No copy brings a k-tile from behind the matrix: its zeros leave the product right."""
+    came = report.counters.total.bulk_bytes // SLOT
+    text = f"the product is right, but {came} k-tiles are copied where K has {k_tiles}: the others are zeros."
+    demand(came <= k_tiles, text, "behind-the-last")
+
+
 def _demand_freed_when_read(report: Report, k_tiles: int, slots: int) -> None:
     """A slot whose k-tile is known to be read is free at the latest when the next k-tile's math has begun."""
     for begun in range(1, k_tiles):
@@ -183,8 +190,13 @@ def _ring(answer: Any) -> None:
     demand_kernel(answer)
     count = len(re.findall(r"\bSLOTS\s*=\s*3\b", answer.code))
     demand(count == 1, "leave `SLOTS = 3` in its line: the check puts other numbers there.")
+    try:
+        short = run(answer, (64, 256, 64), (1, 1, 1), 3, None)
+    except CheckFailed:
+        run(answer, (64, 256, 64), (1, 1, 7), 3, None)  # shows more of what is wrong, and is told first
+        raise
+    _demand_none_behind_the_last(short, 1)
     report = run(answer, (64, 256, 64), (1, 1, 7), 3, None)
-    run(answer, (64, 256, 64), (1, 1, 1), 3, None)
     run(answer, (64, 256, 64), (2, 2, 2), 3, None)
     source = re.sub(r"\bSLOTS\s*=\s*3\b", "SLOTS = 2", answer.code)
     two_slots = cupy_on_numpy.RawKernel(source, answer.name, options=answer.options)
