@@ -26,6 +26,10 @@ NOT_COMPILED = "does-not-compile"
 """The word for a source that the compiler refuses."""
 NO_INFINITY = "no-infinity"
 """The word for one that it refuses because it does not know `INFINITY`, which is of the C library."""
+FLOOR_DIVISION = "floor-division"
+"""The word for one with Python's `//`, which begins a comment here."""
+DIVIDED = re.compile(r"[\w)\]] ?// ?(\(|\d+\b|[a-zA-Z_][\w.]* ?[;)\]%*])")
+"""Code, `//` and what looks like a divisor; a comment stands behind a `;` or a brace, or further away."""
 KINDS = {kind.name for kind in TABLE}
 LINE = re.compile(r"\bline (\d+)\b(?! of (?!kernel\.cu))")
 """A line of the kernel; not "line 9 of cp_async.cuh"."""
@@ -112,12 +116,11 @@ def judged(name: str, answer: object, test: Callable) -> tuple[ExerciseVerdict, 
     except ToolMissing:
         raise
     except CompileError as error:
-        said = hints(name)
+        first, said = _first_error(str(error)), hints(name)
         word = NO_INFINITY if re.search('"(INFINITY|FLT_MAX)" is undefined', str(error)) else NOT_COMPILED
+        word = FLOOR_DIVISION if _divides_as_python(first, _source(answer)) else word
         hint = f" Hint: {said[word]}" if word in said else ""
-        return ExerciseVerdict(name, False, f"it does not compile. {_first_error(str(error))}{hint}"), (
-            NOT_COMPILED,
-        )
+        return ExerciseVerdict(name, False, f"it does not compile. {first}{hint}"), (NOT_COMPILED,)
     except (AssertionError, ValueError, TypeError, RuntimeError) as error:
         if picture := getattr(error, "picture", None):
             style.show(*picture)
@@ -173,6 +176,13 @@ def _first_error(log: str) -> str:
     kept = (line.strip() for number, line in enumerate(said) if number not in quoted)
     text = "; ".join(line for line in kept if not CANDIDATE.match(line))
     return OF_COMPILER.sub(r"line \1", text)
+
+
+def _divides_as_python(error: str, source: str) -> bool:
+    """Whether a `//` that is meant as a division stands in the line of a compiler's error, or in the one above, whose
+    end is then missed."""
+    last = int(line[1]) if (line := LINE.search(error)) else 0
+    return any(DIVIDED.search(each) for each in source.splitlines()[max(last - 2, 0) : last])
 
 
 def _in_short(finding: str) -> str:

@@ -86,6 +86,23 @@ def test_a_compile_error_says_what_was_given(body, said):
     )
 
 
+@pytest.mark.parametrize(
+    ("body", "meant"),
+    [
+        ("int n = (threadIdx.x // 32);   // column\np[n] = 0;", True),
+        ("int n = threadIdx.x // warp_size;\np[n] = 0;", True),
+        ("int n = threadIdx.x // (2 * 16);\np[n] = 0;", True),
+        ("int n = threadIdx.x   // the thread;\np[n] = 0;", False),
+        ("int n = threadIdx.x;  // 32\np[n] = 0", False),
+    ],
+)
+def test_a_division_of_python_is_told_where_the_compiler_misses_a_bracket(body, meant):
+    source = f'extern "C" __global__ void outer(float* p) {{\n{body}\n}}'
+    verdict = repr(check_exercise("00.1", cp.RawKernel(source, "outer", options=OPTIONS)))
+    assert "error: expected a" in verdict
+    assert ("begins a comment" in verdict) == meant
+
+
 TILE = r"""
 extern "C" __global__ void difference(const float* x, float* y)
 {
