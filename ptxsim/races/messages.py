@@ -270,8 +270,11 @@ class Messages:
 
     def tell(self, chain: Chain, lane: int, row: np.ndarray, alone: bool = False) -> None:
         """A release of this lane, by way of a barrier of several blocks. `alone`: without the news that it has."""
-        news = NOTHING if alone else self.book[self.known[lane]]
-        chain.add(Released(self.block(lane), row, news))
+        chain.add(self.said(lane, row, alone))
+
+    def said(self, lane: int, row: np.ndarray, alone: bool = False) -> Released:
+        """The same, not told yet."""
+        return Released(self.block(lane), row, NOTHING if alone else self.book[self.known[lane]])
 
     def tell_fenced(self, chain: Chain, lane: int, scope: int = CLUSTER) -> None:
         """What a lane that arrives at a barrier without releasing has released by a fence before, for this scope."""

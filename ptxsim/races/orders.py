@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..gpus import WARP
-from .messages import Chain, Letters, Messages, News, joined
+from .messages import Chain, Letters, Messages, News, Released, joined
 
 FEW = 8
 """Pairs alike that stand side by side are asked for once where there are so many of each kind."""
@@ -140,11 +140,18 @@ class Orders:
 
     def tell(self, chain: Chain, lanes: np.ndarray) -> None:
         """Add to a chain what these lanes did and saw until now, for threads of any block."""
+        for released in self.said(lanes):
+            chain.add(released)
+
+    def said(self, lanes: np.ndarray) -> list[Released]:
+        """The same, to be told later."""
+        found: list[Released] = []
         for block in np.unique(lanes // self.threads).tolist():
             mine = lanes[lanes // self.threads == block]
             row = self.rows(mine).max(axis=0)
-            for lane in mine[np.unique(self.messages.known[mine], return_index=True)[1]].tolist():
-                self.messages.tell(chain, lane, row)
+            each = mine[np.unique(self.messages.known[mine], return_index=True)[1]]
+            found += [self.messages.said(lane, row) for lane in each.tolist()]
+        return found
 
     def tell_of(self, chain: Chain, lane: int, time: int) -> None:
         """Add to a chain what this lane did before that time, and nothing that it saw."""

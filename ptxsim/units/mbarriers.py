@@ -5,7 +5,7 @@ Arrivals release what their threads did and saw, and who finds a phase complete 
 only what a fence before it covers, and who waits relaxed acquires with a fence behind the wait.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, Protocol
@@ -14,7 +14,7 @@ import numpy as np
 
 from ..ground.memory import Fault
 from ..ground.work import LANES
-from ..races.messages import BLOCK, CLUSTER, Chain, News
+from ..races.messages import BLOCK, CLUSTER, Chain, News, Released
 from .access import Memories
 from .async_math import AsyncMath
 from .async_reads import AsyncReads
@@ -48,10 +48,12 @@ class Question(Waiting):
 @dataclass(frozen=True, eq=False)
 class Late:
     """Lanes of one block that arrive when what they started before a time is over: copies (cp.async), or products.
-    `end(lanes)` makes it so, and gives the time up to which who hears of it knows what they did."""
+    `end(lanes)` makes it so, and gives the time up to which who hears of it knows what they did. `news`: what they
+    bring besides, of the time at which they asked for it: an earlier phase brings none of it."""
 
     lanes: np.ndarray
     end: Callable[[np.ndarray], int]
+    news: Sequence[Released] = ()
 
 
 class Lack(NamedTuple):
@@ -290,7 +292,7 @@ class Mbarrier(Rendezvous[Question]):
     def arrive_late(self, block: int, late: Late, with_news: bool = False) -> None:
         """An arrival that waits for something. `with_news`: its lanes bring what they did and saw until now, too."""
         if with_news:
-            self._release(late.lanes, np.full(len(late.lanes), block))
+            late = replace(late, news=self.machine.orders.said(late.lanes))
         self.late.setdefault(block, []).append(late)
         self._look(np.array([block]))
 
@@ -370,12 +372,15 @@ class Mbarrier(Rendezvous[Question]):
     def _deliver_late(self, block: int) -> None:
         late = self.late[block]
         # a phase that lacks bytes alone takes no arrival any more: they belong to the next one
-        while late and 0 < self.pending[block] <= sum(len(each.lanes) for each in late):
+        phase = self.phase[block]  # of which somebody asks; what comes behind it arrives when somebody asks for that
+        while late and self.phase[block] == phase and 0 < self.pending[block] <= sum(len(e.lanes) for e in late):
             first, many = late.pop(0), int(self.pending[block])
             if len(first.lanes) > many:  # the others belong to the next phase
                 late.insert(0, replace(first, lanes=first.lanes[many:]))
             lanes = first.lanes[:many]
             time = first.end(lanes)
+            for released in first.news:
+                self._chain(block).add(released)
             if int(self.machine.block_of[lanes[0]]) == block:
                 self.machine.orders.release_of(lanes, self.coming, time)
             else:

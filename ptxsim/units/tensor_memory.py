@@ -36,7 +36,8 @@ NOTHING = np.zeros(0, np.int64)
 @dataclass(eq=False)
 class Product:
     """A tcgen05.mma, or a tcgen05.cp, of one lane: the cells that it writes, those that it reads (of A), and what of
-    shared memory. In a pair they are of both blocks. `behind`: those of other lanes that are over before it is."""
+    shared memory. In a pair they are of both blocks. `behind`: those of other lanes that are over before it is. `over`:
+    the time before which it was."""
 
     lane: int
     pc: int
@@ -45,6 +46,7 @@ class Product:
     read: np.ndarray
     reading: Reading
     behind: list["Product"]
+    over: int = 0
 
 
 @dataclass(eq=False)
@@ -322,7 +324,7 @@ class TensorMemory(Rendezvous[Asking]):
         return [each for each in self.products if each.lane == lane]
 
     def end(self, products: list[Product]) -> int:
-        """These are over, where they were not; the time before which they are."""
+        """These are over, where they were not; the time before which they are: nothing that came later is told."""
         for each in products:
             if each not in self.products:
                 continue
@@ -331,7 +333,7 @@ class TensorMemory(Rendezvous[Asking]):
                 earlier.lane = each.lane  # who hears of this one knows that they are over
             self.end(each.behind)
             self._end(each)
-        return self.machine.orders.trail.now
+        return max((each.over for each in products), default=0)
 
     def _end(self, product: Product) -> None:
         """It has read and written at any time up to now."""
@@ -348,6 +350,7 @@ class TensorMemory(Rendezvous[Asking]):
         time = machine.orders.trail.step(pc)
         self.shadow.on_land(self.watched, written, product.issued, time)
         self.fences.before(np.array([lane]), time)  # tcgen05.commit implies one
+        product.over = machine.orders.trail.now
 
     # ---- loads and stores of a warp
 
