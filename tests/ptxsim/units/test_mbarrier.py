@@ -183,6 +183,12 @@ WRONG = {
         "if (t < 32) {\ntile[t] = 10 * i + t; // HERE\narrive(&bar[0]); }\n"
         "else { wait(&bar[0], i & 1);\nout[t] = tile[t - 32]; // HERE\n} }",
     },
+    "unwaited-copy": {
+        "the-next-copies-before-all-have-read": ready(32) + "if (t < 32) for (int i = 0; i < 2; ++i) {\n"
+        "COPY(&tile[t], in + t); // HERE\n"
+        'asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" :: "r"(at(&bar[0])) : "memory");\n'
+        "} else { wait(&bar[0], 0);\nout[t] = tile[t - 32]; // HERE\n}",
+    },
     "mbarrier": {
         "nobody-initialised-it": SETUP + "arrive(&bar[0]); // HERE\nout[t] = t;",
         "no-arrivals": SETUP + "if (t == 0)\ninit(&bar[0], 0); // HERE\nout[t] = t;",

@@ -366,3 +366,33 @@ def test_a_field_that_means_nothing_here_is_refused(bit):
     )
     report, _ = multiply(body)
     assert [hazard.cause for hazard in report.hazards] == ["bad-descriptor"], str(report)
+
+
+TWO_PHASES = f"""{COLUMNS}{TILES}
+    __shared__ u64 read;
+    if (t == 0) {{ INIT(&read, 3); INIT_FENCE; }}
+    __syncthreads();
+    if (t == 0) {{
+        MMA(at, PLAIN(A, 128), PLAIN(B, 64), WHAT(128, 64), 0);
+        COMMIT(&done);
+        WAIT(&read, 0);
+        MMA(at, PLAIN(A, 128), PLAIN(B, 64), WHAT(128, 64), 0);
+        COMMIT(&done);
+    }}
+    if (w > 0) {{
+        WAIT(&done, 0);
+        {RESULT}
+        if (t % 32 == 0) ARRIVE(&read);
+        WAIT(&done, 1);
+    }}
+    {END}"""
+"""A second product takes the place of the first one, which three warps have read before."""
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2, 3, 4, 5])
+def test_a_commit_tells_of_no_product_behind_it(seed):
+    """Both are issued before anybody waits for the first; who hears of that has not heard of the other."""
+    report, _ = multiply(TWO_PHASES, seed)
+    assert report.ok, str(report)
+    report, _ = multiply(TWO_PHASES.replace("WAIT(&read, 0);", ""), seed)
+    assert not report.ok
