@@ -269,7 +269,13 @@ class Mbarrier(Rendezvous[Question]):
 
     def phase_of(self, lanes: np.ndarray, parity: np.ndarray) -> np.ndarray:
         """Of the two phases that a parity may mean, the one that is not complete, or was completed last."""
-        now = self.phase[self.machine.block_of[lanes]]
+        blocks = self.machine.block_of[lanes]
+        if (
+            self.late and self.machine.turns.by_chance()
+        ):  # all that may arrive has arrived before somebody asks
+            for block in self.late.keys() & set(blocks.tolist()):
+                self._deliver_late(block, len(self.late[block]))
+        now = self.phase[blocks]
         return np.where(now & 1 == parity, now, now - 1)
 
     def take_off(self, block: int, load: Load) -> None:
@@ -369,11 +375,12 @@ class Mbarrier(Rendezvous[Question]):
                 self.bytes[block] -= load.size
                 self._complete(np.array([block]))
 
-    def _deliver_late(self, block: int) -> None:
+    def _deliver_late(self, block: int, phases: int = 1) -> None:
+        """At most so many phases end: what comes behind them arrives when somebody asks for that."""
         late = self.late[block]
         # a phase that lacks bytes alone takes no arrival any more: they belong to the next one
-        phase = self.phase[block]  # of which somebody asks; what comes behind it arrives when somebody asks for that
-        while late and self.phase[block] == phase and 0 < self.pending[block] <= sum(len(e.lanes) for e in late):
+        end = self.phase[block] + phases
+        while late and self.phase[block] < end and 0 < self.pending[block] <= sum(len(e.lanes) for e in late):
             first, many = late.pop(0), int(self.pending[block])
             if len(first.lanes) > many:  # the others belong to the next phase
                 late.insert(0, replace(first, lanes=first.lanes[many:]))

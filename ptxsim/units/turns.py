@@ -72,6 +72,10 @@ class Turns:
         if not self.idling:
             self.found[pc] = unit, values
 
+    def by_chance(self) -> bool:
+        """Of what may come early or late: whether it comes early, which it never does unless the order is drawn."""
+        return self.random is not None and bool(self.random.random() < 0.5)
+
     def changed(self) -> None:
         """The group that runs has changed what others may look at."""
         self.idling, self.stirred = False, True

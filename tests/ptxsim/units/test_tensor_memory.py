@@ -396,3 +396,12 @@ def test_a_commit_tells_of_no_product_behind_it(seed):
     assert report.ok, str(report)
     report, _ = multiply(TWO_PHASES.replace("WAIT(&read, 0);", ""), seed)
     assert not report.ok
+
+
+def test_both_phases_may_be_over_before_somebody_asks_for_the_first():
+    """One warp waits: it misses a phase in some of the drawn orders, and never where all comes as late as it may."""
+    product = PRODUCT.removesuffix("}")
+    body = f"{COLUMNS}{TILES}{product}{product.partition('{')[2]} }}\n"
+    body += f"if (w == 1) {{ WAIT(&done, 0); WAIT(&done, 1); }}{END}"
+    found = [[hazard.kind for hazard in multiply(body, seed)[0].hazards] for seed in (None, *range(1, 9))]
+    assert not found[0] and 2 <= found.count(["deadlock"]) <= 7
