@@ -274,7 +274,7 @@ class Mbarrier(Rendezvous[Question]):
             self.late and self.machine.turns.by_chance()
         ):  # all that may arrive has arrived before somebody asks
             for block in self.late.keys() & set(blocks.tolist()):
-                self._deliver_late(block, len(self.late[block]))
+                self._deliver_late(block, early=True)
         now = self.phase[blocks]
         return np.where(now & 1 == parity, now, now - 1)
 
@@ -375,12 +375,16 @@ class Mbarrier(Rendezvous[Question]):
                 self.bytes[block] -= load.size
                 self._complete(np.array([block]))
 
-    def _deliver_late(self, block: int, phases: int = 1) -> None:
-        """At most so many phases end: what comes behind them arrives when somebody asks for that."""
-        late = self.late[block]
+    def _deliver_late(self, block: int, early: bool = False) -> None:
+        """What is late arrives where the phase that somebody asks for needs it; `early`: all of it, one phase after
+        another."""
+        late, phase = self.late[block], self.phase[block]
+
+        def needed() -> bool:
+            return self.phase[block] == phase and self.pending[block] <= sum(len(each.lanes) for each in late)
+
         # a phase that lacks bytes alone takes no arrival any more: they belong to the next one
-        end = self.phase[block] + phases
-        while late and self.phase[block] < end and 0 < self.pending[block] <= sum(len(e.lanes) for e in late):
+        while late and self.pending[block] > 0 and (early or needed()):
             first, many = late.pop(0), int(self.pending[block])
             if len(first.lanes) > many:  # the others belong to the next phase
                 late.insert(0, replace(first, lanes=first.lanes[many:]))
