@@ -30,6 +30,8 @@ TILE, SLOTS = (128, 64, 64), 3
 THREADS, SLOT, ROUND = 192, (128 + 64) * 64 * 2, 128
 """Threads of a block; bytes of a slot, and for what lies behind the slots."""
 ORDERS = (1, 2, 3)
+EARLY = 1
+"""An order of the warps, as all that are drawn, in which commits may arrive early."""
 ORDER = (
     "tensor-memory",
     "out-of-bounds",
@@ -59,8 +61,20 @@ BOTH = "            if (mine < 3) mbarrier_wait(&s.sums_full[1 - half], (mine + 
 """Before it writes one of the first three tiles, the changed kernel waits for the sums of the next one."""
 READ = "if (mine == 1) mbarrier_wait(&s.sums_empty[0], 0); "
 """Before it multiplies tile 1, the changed kernel waits until tile 0 has been loaded."""
-SLOW = "if (threadIdx.x == 160) for (long long from = clock64(); clock64() - from < 20000;);"
-"""The thread that multiplies begins late: all that is copied before is still on its way."""
+END = "    if (warp == 0) tcgen05_dealloc"
+ARRIVE_ONCE_MORE = (
+    "    if (threadIdx.x == 0)"
+    ' asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], {};" :: "r"({}) : "memory");\n'
+)
+"""Behind all tiles no phase has begun: it takes as many arrivals as it counts."""
+WAIT = "mbarrier_wait("
+LATE = (
+    "__device__ void wait_late(Mbarrier* barrier, int parity) {{ if ({}) "
+    "for (long long from = clock64(); clock64() - from < 4000;); mbarrier_wait(barrier, parity); }} "
+)
+"""In no line of its own: lines keep their numbers."""
+COPIES, MULTIPLIES, FETCH = "threadIdx.x / 32 == 4", "threadIdx.x / 32 == 5", "threadIdx.x < 128"
+"""The roles, by their warps."""
 
 
 def _largest(answer: Any) -> str | None:
@@ -80,8 +94,8 @@ def _largest_found(answer: Any) -> str | None:
     for seed, below in (0, 0), (1, 0), (2, 40):
         random = np.random.default_rng(seed)
         a, b = (random.integers(-4, 5, (rows, DEPTH)).astype(np.float16) for rows in (BLOCKS * ROWS, COLUMNS))
-        if below:  # each sum is below 0
-            a, b = abs(a) + 1, -abs(b) - 1
+        if below:  # each sum is below 0, and most have a fraction that half has no bits for
+            a, b = (abs(a) + 1) * np.float16(4.25), -abs(b) - 1
         found = np.full(BLOCKS * ROWS, np.nan, np.float32)
         maps = (tensor_map(each, (64, 64)) for each in (a, b))
         report = simulate(answer, (BLOCKS,), (128,), (*maps, found), (ROWS + COLUMNS) * DEPTH * 2 + 64, STEPS)
@@ -120,6 +134,8 @@ def _mistaken(sums: np.ndarray) -> list[tuple[str, str, np.ndarray]]:
         ("first-block", "that of the first block's rows", np.tile(sums[:ROWS].max(1), BLOCKS)),
         ("other-sign", "the smallest of its row", sums.min(1)),
         ("absolute", "the largest without its sign", abs(sums).max(1)),
+        ("rounded", "the largest without its fraction", np.trunc(sums.max(1))),
+        ("rounded", "the largest, rounded to half", sums.max(1).astype(np.float16)),
     ]
 
 
@@ -203,6 +219,11 @@ def _demand_ring(answer: Any) -> str | None:
         seven,
         "who multiplies waits for the tensor cores before it starts the next k-tile: it needs the bytes alone.",
     )
+    late = "right, and not where who {} comes late to each wait"
+    _demand_right_late(answer, MULTIPLIES, (1, 1, 7), late.format("multiplies"), "begins-late")
+    _demand_right_late(answer, COPIES, (1, 1, 7), late.format("copies"), "comes-late")
+    with_two = "right, and not with two slots where who copies comes late to each wait"
+    _demand_right_late(_with_slots(answer, 2), COPIES, (1, 1, 4), with_two, "comes-late")
     _demand_goes_on(
         answer,
         (START, "mbarrier_wait(&s.full[0], 1)"),
@@ -212,19 +233,28 @@ def _demand_ring(answer: Any) -> str | None:
     _demand_goes_on(
         answer,
         (EXPECT, "mbarrier_wait(&s.empty[0], 0)"),
-        "k-tile 0 is not multiplied before k-tile 2 is asked for: it needs its own bytes alone.",
+        "k-tile 0 is not multiplied before k-tile 1 is asked for: it needs its own bytes alone.",
         "waits-for-more",
+        calls=1,
     )
-    slow = answer.code.replace(SUMS, f"{SUMS} {SLOW}")
-    ask = partial(_run, cupy_on_numpy.RawKernel(slow, answer.name, options=answer.options), (1, 1, 7), SLOTS)
-    demand_also(ask, "right, and not where the thread that multiplies begins late", "begins-late")
     return _noted(seven)
 
 
-def _demand_goes_on(answer: Any, held: tuple[str, str], words: str, cause: str) -> None:
-    """Before its third call of the first text a thread waits for the second one, which need not wait for it."""
+def _demand_right_late(
+    answer: Any, who: str, tiles: tuple[int, int, int], seen: str, cause: str, blocks: int | None = None
+) -> None:
+    """Still right where some threads come late to each wait: a phase that they wait for may long be over, and in this
+    order of the warps the next one, too."""
+    late = LATE.format(who) + 'extern "C"'
+    source = answer.code.replace(WAIT, "wait_late(").replace('extern "C"', late, 1)
+    kernel = cupy_on_numpy.RawKernel(source, answer.name, options=answer.options)
+    demand_also(partial(_run, kernel, tiles, SLOTS, blocks, EARLY), seen, cause)
+
+
+def _demand_goes_on(answer: Any, held: tuple[str, str], words: str, cause: str, calls: int = 2) -> None:
+    """Behind so many calls of the first text a thread waits for the second one, which need not wait for it."""
     call, until = held
-    source = answer.code.replace(call, f"(calls_so_far++ == 2 ? {until} : (void)0), {call}")
+    source = answer.code.replace(call, f"(calls_so_far++ == {calls} ? {until} : (void)0), {call}")
     source = source.replace(SUMS, f"{SUMS} int calls_so_far = 0;")
     try:
         _run(cupy_on_numpy.RawKernel(source, answer.name, options=answer.options), (1, 1, 7), SLOTS)
@@ -235,6 +265,12 @@ def _demand_goes_on(answer: Any, held: tuple[str, str], words: str, cause: str) 
 def _demand_ahead(report: Report, k_tiles: int) -> None:
     """All slots are filled while nothing is multiplied: in a replay the tensor cores never arrive."""
     copies = sum(isinstance(event, BulkCopy) for mine in report.events for event in mine)
+    demand(
+        copies % k_tiles == 0,
+        f"the product is right, but of {k_tiles} k-tiles {copies} copies are made: some are of a k-tile that is not "
+        "there, which comes as zeros.",
+        "too-many-k-tiles",
+    )
     ahead = flights(report.events) * k_tiles // copies
     demand(
         ahead >= SLOTS,
@@ -287,8 +323,12 @@ def _two_tiles(answer: Any) -> str | None:
             raise CheckFailed(f"with {many}: {error}", error.hazards) from None
         five = five or report
     assert five
+    for who, words in (MULTIPLIES, "who multiplies comes"), (FETCH, "those who fetch come"):
+        seen = f"right, and not where {words} late to each wait"
+        _demand_right_late(answer, who, (4, 1, 2), seen, "comes-late", 1)
     _in_other_orders(answer, (4, 1, 2), 1)
     demand_also(partial(_run, _behind_other_columns(answer), (3, 1, 1), SLOTS, 1), AT_ZERO, "no-base")
+    _demand_whole_phases(answer, five)
     _demand_no_wait_for_math(
         five,
         "who multiplies waits for the products of a tile before it begins the next one: the tensor cores rest between "
@@ -316,18 +356,37 @@ def _two_tiles(answer: Any) -> str | None:
     return " ".join(filter(None, remarks)) or None
 
 
-def _demand_beside(
-    answer: Any, tiles: int, changes: Iterable[tuple[str, str]], words: str, cause: str
-) -> None:
-    """Still right where one of two roles waits for what the other one need not wait for."""
+def _demand_whole_phases(answer: Any, report: Report) -> None:
+    """As many arrive as are counted: behind the last tile each phase of a barrier lacks all of its arrivals."""
+    made = {e.mbarrier: e.arrivals for mine in report.events for e in mine if isinstance(e, MbarrierInit)}
+    again = (ARRIVE_ONCE_MORE.format(count, mbarrier) for mbarrier, count in made.items() if count > 1)
+    try:
+        _run(_put_beside(answer, [(END, "".join(again) + END)]), (5, 1, 2), SLOTS, 1, EARLY)
+    except CheckFailed:
+        fail(
+            "the numbers are right, but at a barrier a tile has other arrivals than a phase counts: each phase ends "
+            "a little earlier or later than the one before.",
+            "too-many-arrivals",
+        )
+
+
+def _put_beside(answer: Any, changes: Iterable[tuple[str, str]]) -> Any:
+    """The same kernel with other texts for lines of the exercise."""
     source = answer.code
     for line, longer in changes:
         demand(
             source.count(line) == 1, f"leave the line with `{line.strip()}` as it is: the check changes it."
         )
         source = source.replace(line, longer)
+    return cupy_on_numpy.RawKernel(source, answer.name, options=answer.options)
+
+
+def _demand_beside(
+    answer: Any, tiles: int, changes: Iterable[tuple[str, str]], words: str, cause: str
+) -> None:
+    """Still right where one of two roles waits for what the other one need not wait for."""
     try:
-        _run(cupy_on_numpy.RawKernel(source, answer.name, options=answer.options), (tiles, 1, 2), SLOTS, 1)
+        _run(_put_beside(answer, changes), (tiles, 1, 2), SLOTS, 1)
     except CheckFailed:
         fail(f"the numbers are right, but {words}", cause)
 

@@ -7,6 +7,7 @@ No machine instruction comes of it, so what lacks one is noted, and is no findin
 from bisect import bisect_left
 from collections import defaultdict
 from functools import partial
+from operator import itemgetter
 
 import numpy as np
 
@@ -21,16 +22,17 @@ class TensorFences:
 
     def __init__(self, machine: Hopper, orders: TensorOrders) -> None:
         self.machine, self.unseen = machine, orders.unseen
-        # of a warp: when and by which lane of the grid
-        self.before_sync: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        # of a warp: when and by which lanes of the grid
+        self.before_sync: dict[int, list[tuple[int, np.ndarray]]] = defaultdict(list)
         # of a warp the last one, and the position of a lane in it
         self.after_sync: dict[int, tuple[Fence, int]] = {}
         self.told: set[tuple[str, str]] = set()
 
     def before(self, lanes: np.ndarray, time: int) -> None:
         """What these lanes' warps did in tensor memory until then comes before what they tell others."""
-        for warp, at in zip(*np.unique(self.machine.warp_of[lanes], return_index=True), strict=True):
-            self.before_sync[int(warp)].append((time, int(lanes[at]) + self.machine.orders.first_lane))
+        warps = self.machine.warp_of[lanes]
+        for warp in np.unique(warps).tolist():
+            self.before_sync[warp].append((time, lanes[warps == warp] + self.machine.orders.first_lane))
 
     def after(self, lanes: np.ndarray) -> None:
         """What these lanes' warps do in tensor memory from now on comes behind what they have heard."""
@@ -43,16 +45,16 @@ class TensorFences:
         made = self._before(int(self.machine.warp_of[other]), time)
         return made is not None and self._heard(int(self.machine.warp_of[lane]), *made)
 
-    def _before(self, warp: int, time: int) -> tuple[int, int] | None:
+    def _before(self, warp: int, time: int) -> tuple[int, np.ndarray] | None:
         """The first fence of this warp behind that time: when and by whom; None: there is none."""
         made = self.before_sync[warp]
-        first = bisect_left(made, (time, 0))
+        first = bisect_left(made, time, key=itemgetter(0))
         return made[first] if first < len(made) else None
 
-    def _heard(self, warp: int, time: int, other: int) -> bool:
-        """Whether this warp made a fence when it knew of what the other lane did at that time."""
+    def _heard(self, warp: int, time: int, others: np.ndarray) -> bool:
+        """Whether this warp made a fence when it knew of what one of the other lanes did at that time."""
         fence, at = self.after_sync.get(warp, (None, 0))
-        return fence is not None and bool(fence.knew(at, np.array([other]), np.array([time]))[0])
+        return fence is not None and bool(fence.knew(at, others, np.full(len(others), time)).any())
 
     def look(self, shadow: Shadow, pc: int, lanes: np.ndarray, cells: np.ndarray, writes: bool) -> None:
         """These lanes touch these cells, which others have written before, or read, too (`writes`)."""
@@ -83,7 +85,7 @@ class TensorFences:
             return  # a finding says so
         if (made := self._before(warp, time)) is None:
             self._tell(there, "before_thread_sync is missing behind", pc)
-        if not self._heard(mine, *(made or (time, other))):
+        if not self._heard(mine, *(made or (time, np.array([other])))):
             self._tell(pc, "after_thread_sync is missing before", there)
 
     def _tell(self, pc: int, lacks: str, other: int) -> None:

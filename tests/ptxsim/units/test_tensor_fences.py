@@ -5,7 +5,16 @@ import re
 
 import pytest
 
-from tests.ptxsim.units.test_tensor_memory import COLUMNS, END, PRODUCT, RESULT, SEEDS, TILES, multiply
+from tests.ptxsim.units.test_tensor_memory import (
+    COLUMNS,
+    END,
+    ONE_FOR_ALL,
+    PRODUCT,
+    RESULT,
+    SEEDS,
+    TILES,
+    multiply,
+)
 
 STORED = f"""{COLUMNS}{TILES}
     unsigned v[4] = {{0, 0, 0, 0}};
@@ -36,6 +45,12 @@ COMMIT(&done);
     AFTER;
     {RESULT}{END}"""
 """A product that adds to what each warp has stored; and a second thread's, over what each warp has loaded."""
+LAST_LANES = ONE_FOR_ALL.replace("WAIT(&done, 0);", "WAIT(&done, 0); AFTER;").replace(
+    "WAIT(&done, 1);", "WAIT(&done, 1); AFTER;"
+)
+LAST_LANES = LAST_LANES.replace("WAIT(&read, 0);", "WAIT(&read, 0); AFTER;")
+LAST_LANES = LAST_LANES.replace("if (t % 32 == 0) ARRIVE", "BEFORE; if (t % 32 == 31) ARRIVE")
+"""Of each warp the last lane tells that it has loaded; all of them have made the fence."""
 MISSING = {
     "behind a store": (STORED, "WAIT_ST;\n    BEFORE;", "before_thread_sync is missing behind", "ST(mine"),
     "before a product": (STORED, "{\nAFTER;", "after_thread_sync is missing before", "MMA("),
@@ -51,7 +66,7 @@ MISSING = {
 
 
 @SEEDS
-@pytest.mark.parametrize("body", [STORED, TWICE], ids=["stored", "twice"])
+@pytest.mark.parametrize("body", [STORED, TWICE, LAST_LANES], ids=["stored", "twice", "last lanes"])
 def test_with_its_fences_a_kernel_has_no_note(body, seed):
     report, right = multiply(body, seed)
     assert report.ok and right and not report.notes, str(report)
