@@ -21,7 +21,7 @@ from .common import (
     untried_grids,
     whole_number,
 )
-from .lesson_07_ring import demand_no_wait_for_landing
+from .lesson_07_ring import demand_no_wait_for_landing, demand_none_behind_the_last
 from .untried import Untried, untried
 
 MOST_STEPS = 500_000
@@ -170,6 +170,7 @@ def _ring(answer: Any) -> None:
     demand_kernel(answer)
     for k_tiles in 10, 1:
         report = demand_right(answer, (128, 256, 64 * k_tiles), (1, 1), 4)
+        demand_none_behind_the_last(report, k_tiles, SLOT)
         demand_no_wait_for_landing(report)
     demand_right(answer, (256, 512, 128), (2, 2), 4)
     demand_more_right(answer, (128, 256), (1, 1), (10, 2, 1), 4)

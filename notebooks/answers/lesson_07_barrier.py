@@ -19,6 +19,7 @@ from .common import (
     fail,
     untried_grids,
 )
+from .lesson_07_ring import demand_none_behind_the_last
 from .untried import Untried, untried
 
 PIECE, THREADS = 512, 128
@@ -95,6 +96,7 @@ def _hasty(answer: Any) -> None:
         text = f"with {k_tiles} k-tile{'s' * (k_tiles > 1)} the product is wrong, and there is no hazard."
         # a wrong step of the descriptors shows with one k-tile
         demand(last, text, "wrong-numbers" if k_tiles == 1 else "many-k-tiles")
+        demand_none_behind_the_last(report, k_tiles)
     for down, right in (2, 2), *untried_grids(apart, HASTY.tile, (2, 2)):
         gemm = Gemm(down * tile_m, right * tile_n, tile_k, "float16")
         steps = MOST_STEPS * down * right

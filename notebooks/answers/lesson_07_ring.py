@@ -122,9 +122,10 @@ def _demand_ring(report: Report, k_tiles: int, slots: int) -> None:
         )
 
 
-def _demand_none_behind_the_last(report: Report, k_tiles: int) -> None:
-    """No copy brings a k-tile from behind the matrix: its zeros leave the product right."""
-    came = report.counters.total.bulk_bytes // SLOT
+def demand_none_behind_the_last(report: Report, k_tiles: int, slot: int = SLOT) -> None:
+    """Of one block: no copy brings a k-tile from behind the matrix; its zeros leave the product right. `slot`: bytes of
+    a k-tile."""
+    came = report.counters.total.bulk_bytes // slot
     text = f"the product is right, but {came} k-tiles are copied where K has {k_tiles}: the others are zeros."
     demand(came <= k_tiles, text, "behind-the-last")
 
@@ -195,7 +196,7 @@ def _ring(answer: Any) -> None:
     except CheckFailed:
         run(answer, (64, 256, 64), (1, 1, 7), 3, None)  # shows more of what is wrong, and is told first
         raise
-    _demand_none_behind_the_last(short, 1)
+    demand_none_behind_the_last(short, 1)
     report = run(answer, (64, 256, 64), (1, 1, 7), 3, None)
     run(answer, (64, 256, 64), (2, 2, 2), 3, None)
     source = re.sub(r"\bSLOTS\s*=\s*3\b", "SLOTS = 2", answer.code)
