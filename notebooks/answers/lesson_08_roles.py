@@ -32,6 +32,7 @@ from .lesson_07_ring import (
     demand_more_k_tiles,
     demand_more_tiles,
     demand_no_wait_for_landing,
+    demand_none_behind_the_last,
     demand_shared_copies,
     fetched,
     run,
@@ -98,6 +99,7 @@ def _stays(answer: Any) -> None:
                 f"{error}\nThe second tile has the first one's sums in it.", causes=("sums-go-on",)
             ) from None
         raise
+    demand_none_behind_the_last(report, TILES * K_TILES)
     demand_all_slots(report, SLOTS)
     demand_no_wait_for_landing(report)
     even = run(answer, tile, EVEN, SLOTS, 1)

@@ -75,7 +75,7 @@ WRONG_ANSWERS = {
         ("counts one", [("empty[slot], 2)", "empty[slot], 1)")], "overwrites a slot too early"),
         ("one thread of all", [("threadIdx.x % 128 == 0) m", "threadIdx.x == 128) m")], "waits for what never comes"),
         ("k-tiles of half the depth", [("k_tile < k_tiles", "k_tile < K / 32")],
-         "20 k-tiles are copied where K has 10"),
+         "20 k-tiles are copied, 10 of them from behind"),
         ("a slot freed before the first k-tile", [("k_tile > 0 && threadIdx", "threadIdx")],
          "before k-tile 0 there is none"),
         ("one thread multiplies", [("start_k_tile(", "if (threadIdx.x % 128 == 0) start_k_tile(")],

@@ -203,7 +203,11 @@ WRONG_ANSWERS = {
         ("the step of A only", [("b + 2 * k", "b + k")], "in the unit of a descriptor"),
         ("a step in bytes", [(STEP, "a + 32 * k, b + 32 * k")], "How many are 16 halves"),
         ("a step in halves", [(STEP, "a + 16 * k, b + 16 * k")], "How many are 16 halves"),
-        ("k-tiles of 16", [("k_tile < K / TK", "k_tile < K / 16")], "4 k-tiles are copied where K has 1"),
+        (
+            "k-tiles of 16",
+            [("k_tile < K / TK", "k_tile < K / 16")],
+            "4 k-tiles are copied, 3 of them from behind",
+        ),
         ("one thread waits", [(WAIT, f"if (threadIdx.x == 0) {WAIT}")], "for all threads of the warpgroup"),
         ("each k-tile begins anew", [("k_tile > 0 || k > 0", "k > 0")], "its last argument says so"),
         ("each k-step begins anew", [("k_tile > 0 || k > 0", "0")], "its last argument says so"),
