@@ -159,16 +159,10 @@ MENU = {
 }
 """The plans to choose from, each with a factor: how much longer it takes than the rest of the rule says. Not all there
 are: each is a kernel that is compiled once."""
-TIMED = {(M, N, K): HopperPlan((TM, TN), *plan) for M, N, K, TM, TN, *plan in _ON_FILE["timed"]}
-"""Of the known problems of tools/author those for which the rule takes a plan that is 1 % or more behind another, alone
-and in a row (H100, 2026-11-27), with the fastest: M, N, K of float16, A and B along K."""
 
 
 def hopper_plan(M: int, N: int, K: int, turned: bool = True) -> HopperPlan:
     """The plan that should take the least time on an H100. `turned`: such a plan is allowed."""
-    known = TIMED.get((M, N, K))
-    if known and (turned or not known.turned):
-        return known
     choices = (plan for plan in plans(M, N, K) if turned or not plan.turned)
     return min(choices, key=lambda plan: cost(plan, M, N, K))
 

@@ -1,19 +1,23 @@
-"""`matmul` beside cuBLAS on an H100, in shapes that nobody chose for it.
+"""`matmul` beside cuBLAS, the best of cuBLASLt's 16 and PyTorch, in shapes that nobody chose for it: matmul_GPU.json.
 
-`python -m research.matmul_shapes SEED [COUNT]`
+    python -m research.matmul_shapes SEED [COUNT]
 
-Prints the rows of docs/matmul_h100.csv, but for those of another H100: problems of tune.py, and COUNT more, drawn with
-the seed; and how fast large ones run on and on, with the watts. float16, A and B contiguous along K.
+COUNT problems drawn with the seed; those of tune.py; some of both in bfloat16 and float32; and how fast large ones run
+on and on, with the watts. A (M, K) and B (N, K) contiguous along K, C = A @ B.T. A line is printed for each problem,
+and the file goes to the folder that the environment variable OUT names, else to tests/golden; it is written anew behind
+each problem, so that a run that is cut short leaves what it has.
 """
 
 from __future__ import annotations
 
-import csv
+import json
 import math
+import os
 import random
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -24,14 +28,34 @@ from matmul.given import allowed_lessons
 from matmul.hopper_plans import HopperPlan
 from matmul.matmul import planned
 from matmul.plans import Shape
+from ptxsim.gpus import file_name
+from research import cublaslt
 from tools.author.tune import SHAPES
 
+GOLDEN = Path(__file__).resolve().parent.parent / "tests" / "golden"
 SIZES = (64, 16384)
 LARGE = ((4096, 4096, 4096), (8192, 8192, 8192), (16384, 4096, 4096))
-LAUNCHES, ROWS = 40, 9
-"""Launches alone, between two events; and rows of launches with nothing between."""
-MOST_ERROR = 1e-3
+OTHER_TYPES = (
+    (1024, 1024, 1024),
+    (4096, 4096, 4096),
+    (4096, 11008, 4096),
+    (3000, 3000, 3000),
+    (128, 4096, 4096),
+)
+"""Of the known ones, in bfloat16 and float32, besides the first FEW of the drawn."""
+FEW = 8
+LAUNCHES, ROWS, QUICK, TRIES = 40, 9, 8, 8
+"""Launches alone, between two events; rows of launches with nothing between; launches to choose one of 16 by; tries."""
+FINALISTS = 4
+"""Of cuBLASLt's choices: those that are tried in a row."""
+MOST_ERROR = {"float16": 1e-3, "bfloat16": 1e-2, "float32": 1e-5}
 """Largest difference from cuBLAS, of the largest element."""
+METHOD = (
+    "A (M, K) and B (N, K) along K, random normal data, one process. cuBLAS: CuPy's handle, its default algorithm; "
+    "best: the fastest of up to 16 that cuBLASLt's heuristic names (64 MiB of workspace), by 8 launches each, in a row "
+    "that of the four fastest which is so there. Alone: medians of 40 launches in turn, each between two events; in a "
+    "row: 4 to 20 launches with nothing between, medians of 9 rows in turn. Sustained: two seconds"
+)
 
 
 def drawn(seed: int, count: int) -> list[Shape]:
@@ -42,31 +66,60 @@ def drawn(seed: int, count: int) -> list[Shape]:
 
 
 def main(seed: int, count: int = 40) -> None:
-    print(f"{timing.name()}, cuBLAS {timing.cublas_version()}, {timing.today()}; seed {seed}")
-    for title, shapes in (("known", (*SHAPES, LARGE[-1])), ("drawn", drawn(seed, count))):
-        rows(title, shapes)
-    print("| sustained | cuBLAS TFLOP/s | MHz | W | `matmul` TFLOP/s | MHz | W | ratio |\n|---|" + "--:|" * 7)
+    about = timing.provenance() | {"seed": seed, "method": METHOD}
+    found: dict = {"provenance": about, "rows": [], "sustained": []}
+    path = Path(os.environ.get("OUT", GOLDEN)) / f"matmul_{file_name(timing.name())}"
+    for kind, dtype, shape in problems(seed, count):
+        row = {"kind": kind, "dtype": dtype, "shape": shape} | measured(shape, dtype)
+        found["rows"].append(row | ({"plan": plan(shape)} if dtype != "float32" else {}))
+        write(path, found)
+        print(
+            kind,
+            dtype,
+            name(shape),
+            ratios(row["alone_us"]),
+            "in a row",
+            ratios(row["in_a_row_us"]),
+            flush=True,
+        )
     for shape in LARGE:
-        flops = 2 * math.prod(shape)
-        both = [power.sustained(call, flops / 6e8, flops) for call in calls(*shape)]
-        cells = [entry[key] for entry in both for key in ("sustained", "sustained_mhz", "watts")]
-        ratio = both[1]["sustained"] / both[0]["sustained"]
-        print("|", " | ".join(map(str, (name(shape), *cells, f"{ratio:.3f}"))), "|", flush=True)
+        found["sustained"].append({"shape": shape} | on_and_on(shape))
+        write(path, found)
+        print("sustained", name(shape), found["sustained"][-1], flush=True)
 
 
-def rows(title: str, shapes: Iterable[Shape]) -> None:
-    """Print a row for each problem, then the means."""
-    lines, ratios = csv.writer(sys.stdout, lineterminator="\n"), []
-    for shape in shapes:
-        both = calls(*shape)
-        times = *np.median(timing.time_in_turn(both, LAUNCHES), axis=1), *in_a_row(both, 2 * math.prod(shape))
-        ratios.append((times[0] / times[1], times[2] / times[3]))
-        cells = (*times[:2], ratios[-1][0], *times[2:], ratios[-1][1])
-        lines.writerow([title, name(shape), *(f"{cell:.2f}" for cell in cells), plan(shape)])
-        sys.stdout.flush()
-    for way, some in zip(("Alone", "In a row"), zip(*ratios)):
-        mean = math.exp(float(np.mean(np.log(some))))
-        print(f"{way}: geometric mean {mean:.3f}, least {min(some):.2f}, of {len(some)}.", flush=True)
+def problems(seed: int, count: int) -> Iterator[tuple[str, str, Shape]]:
+    chosen = drawn(seed, count)
+    yield from (("drawn", "float16", shape) for shape in chosen)
+    yield from (("known", "float16", shape) for shape in (*SHAPES, LARGE[-1]))
+    for dtype in "bfloat16", "float32":
+        yield from (("drawn", dtype, shape) for shape in chosen[:FEW])
+        yield from (("known", dtype, shape) for shape in OTHER_TYPES)
+
+
+def measured(shape: Shape, dtype: str) -> dict:
+    """Microseconds of each, alone and in a row."""
+    theirs, best, others = calls(shape, dtype)
+    flops = 2 * math.prod(shape)
+    quick = np.median(timing.time_in_turn(best, QUICK), axis=1)
+    finalists = [best[at] for at in np.argsort(quick)[:FINALISTS]]
+    alone = {"cublas": theirs, "best": finalists[0], **others}
+    times = np.median(timing.time_in_turn(list(alone.values()), LAUNCHES), axis=1).tolist()
+    in_rows = in_a_row(finalists, flops)
+    rows = alone | {"best": finalists[int(np.argmin(in_rows))]}
+    return {
+        "choices": len(best),
+        "alone_us": dict(zip(alone, times, strict=True)),
+        "in_a_row_us": dict(zip(rows, in_a_row(list(rows.values()), flops), strict=True)),
+    }
+
+
+def on_and_on(shape: Shape) -> dict:
+    """Two seconds of each: TFLOP/s, MHz and watts."""
+    theirs, best, others = calls(shape, "float16")
+    quick, flops = np.median(timing.time_in_turn(best, QUICK), axis=1), 2 * math.prod(shape)
+    both = {"cublas": theirs, "best": best[int(np.argmin(quick))], "matmul": others["matmul"]}
+    return {whose: power.sustained(call, flops / 6e8, flops) for whose, call in both.items()}
 
 
 def in_a_row(runs: Sequence[Callable[[], None]], flops: int) -> list[float]:
@@ -78,52 +131,104 @@ def in_a_row(runs: Sequence[Callable[[], None]], flops: int) -> list[float]:
         for _ in range(launches):
             run()
 
-    rows = [partial(row, run) for run in runs]
-    return (np.median(timing.time_in_turn(rows, ROWS), axis=1) / launches).tolist()
+    for _ in range(TRIES):
+        try:
+            times = timing.time_in_turn([partial(row, run) for run in runs], ROWS)
+            return (np.median(times, axis=1) / launches).tolist()
+        except RuntimeError:  # this machine's host was too slow for so many
+            launches = max(launches // 2, 4)
+    raise SystemExit(f"{TRIES} times the host was slower than the GPU")
 
 
-def calls(M: int, N: int, K: int) -> tuple[Callable[[], None], Callable[[], None]]:
-    """cuBLAS, and `matmul`, on the same random arrays; their results agree."""
-    A, B, C, D = arrays(M, N, K)
-    theirs = cublas(A, B, C)
+def calls(
+    shape: Shape, dtype: str
+) -> tuple[Callable[[], None], list[Callable[[], None]], dict[str, Callable[[], None]]]:
+    """cuBLAS; cuBLASLt's choices; and others by name, `matmul` among them: on the same random arrays, with results that
+    agree."""
+    A, B, C, D = arrays(*shape, dtype)
+    poison = D.copy()
+    theirs = cublas(A, B, C, dtype)
+    best = cublaslt.calls(A, B, D, dtype)
+    others = {"pytorch": call} if (call := pytorch(A, B, D, dtype)) else {}
 
     def ours() -> None:
         matmul(A, B.T, out=D)
 
     theirs()
-    ours()
-    check_near(D, C, f"{M} x {N} x {K}: matmul")
-    return theirs, ours
+    for whose, run in (
+        *((f"cuBLASLt's {at}", run) for at, run in enumerate(best)),
+        *others.items(),
+        ("matmul", ours),
+    ):
+        D[...] = poison
+        run()
+        check_near(D, C, f"{name(shape)} {dtype}: {whose}", dtype)
+    return theirs, best, others | {"matmul": ours}
 
 
-def arrays(M: int, N: int, K: int) -> list[Array]:
-    """A (M, K) and B (N, K) of normal random numbers, and two outputs of NaN."""
+def arrays(M: int, N: int, K: int, dtype: str = "float16") -> list[Array]:
+    """A (M, K) and B (N, K) of normal random numbers, and two outputs of NaN; bfloat16 as its bits."""
     cp = device.cp
-    operands = [cp.random.standard_normal(shape, np.float32).astype(np.float16) for shape in ((M, K), (N, K))]
-    return operands + [cp.full((M, N), np.nan, np.float16) for _ in range(2)]
+    operands = [cp.random.standard_normal(shape, np.float32) for shape in ((M, K), (N, K))]
+    outputs = [cp.full((M, N), np.nan, np.float32) for _ in range(2)]
+    if dtype == "bfloat16":
+        return [(each.view(np.uint32) >> 16).astype(np.uint16) for each in (*operands, *outputs)]
+    return [each.astype(dtype) for each in (*operands, *outputs)]
 
 
-def cublas(A: Array, B: Array, C: Array) -> Callable[[], None]:
+def cublas(A: Array, B: Array, C: Array, dtype: str = "float16") -> Callable[[], None]:
     """C = A @ B.T."""
     from cupy.cuda.device import get_cublas_handle
     from cupy_backends.cuda.libs import cublas as blas
 
     handle, (M, K), N = get_cublas_handle(), A.shape, B.shape[0]
     one, zero = np.array(1, np.float32), np.array(0, np.float32)
-    half, kind = timing.CUDA_R_16F, (timing.CUBLAS_COMPUTE_32F, timing.CUBLAS_GEMM_DEFAULT)
+    number, kind = cublaslt.TYPES[dtype], (timing.CUBLAS_COMPUTE_32F, timing.CUBLAS_GEMM_DEFAULT)
 
     def theirs() -> None:
-        operands = (B.data.ptr, half, K, A.data.ptr, half, K, zero.ctypes.data, C.data.ptr, half, N)
+        operands = (B.data.ptr, number, K, A.data.ptr, number, K, zero.ctypes.data, C.data.ptr, number, N)
         blas.gemmEx(handle, blas.CUBLAS_OP_T, blas.CUBLAS_OP_N, N, M, K, one.ctypes.data, *operands, *kind)
 
     return theirs
 
 
-def check_near(D: Array, C: Array, what: str) -> None:
+def pytorch(A: Array, B: Array, C: Array, dtype: str) -> Callable[[], None] | None:
+    """The same by PyTorch, on CuPy's stream; None: it is not installed."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    kind = {"bfloat16": torch.bfloat16}.get(dtype)
+    a, b, c = (torch.as_tensor(each.view(np.int16) if kind else each, device="cuda") for each in (A, B, C))
+    if kind:
+        a, b, c = (each.view(kind) for each in (a, b, c))
+
+    def call() -> None:
+        torch.mm(a, b.T, out=c)
+
+    return call
+
+
+def check_near(D: Array, C: Array, what: str, dtype: str = "float16") -> None:
     """Stop where D is not C, but for the order of the sums."""
+    if dtype == "bfloat16":
+        D, C = ((each.astype(np.uint32) << 16).view(np.float32) for each in (D, C))
     off = float(abs(C.astype(np.float32) - D).max() / abs(C).max())
-    if not off < MOST_ERROR:
+    if not off < MOST_ERROR[dtype]:
         raise SystemExit(f"{what} differs from cuBLAS by {off:.1e} of the largest element")
+
+
+def ratios(times: dict[str, float]) -> str:
+    """How many times as fast `matmul` is as each of the others."""
+    return ", ".join(
+        f"{whose} {us / times['matmul']:.3f}" for whose, us in times.items() if whose != "matmul"
+    )
+
+
+def write(path: Path, found: dict) -> None:
+    rows = ",\n".join(json.dumps(row) for row in found["rows"])
+    others = {key: found[key] for key in ("provenance", "sustained")}
+    path.write_text(json.dumps(others)[:-1] + f', "rows": [\n{rows}\n]}}\n', encoding="utf-8")
 
 
 def name(shape: Shape) -> str:

@@ -2,14 +2,13 @@
 
 `python -m research.matmul_sweep OUT [COUNT [SEED]]`
 
-For the problems of tune.py and COUNT others, drawn at random, it times the plans that the rule expects to be fastest
-among all that could be compiled.
+For COUNT problems, drawn at random, it times the plans that the rule expects to be fastest among all that could be
+compiled.
 """
 
 import json
 import math
 import os
-import random
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -25,10 +24,8 @@ from matmul.many import product
 from matmul.plans import Shape
 from matmul.ready import hopper_instance, kernel_of, ready
 from ptxsim.gpus import H100
-from research.matmul_shapes import LARGE, arrays, check_near, cublas, drawn
-from tools.author.tune import SHAPES
+from research.matmul_shapes import arrays, check_near, cublas, drawn
 
-NAMED = ((768, 768, 65536), (256, 5120, 13824), (12288, 64, 12288), (64, 8192, 1024), (1536, 1536, 1536))
 WIDTHS = {64: range(16, 257, 16), 128: range(32, 257, 16), 192: range(48, 193, 16)}
 CLUSTERS = (
     (1, 1, 1), (2, 1, 1), (1, 2, 1), (2, 2, 1), (4, 1, 1), (1, 4, 1), (4, 2, 1), (2, 4, 1),
@@ -38,8 +35,10 @@ CLUSTERS = (
 EACH, REPEATS, NEAR = 24, 9, 1.35
 """Plans for a problem, at most a third of them turned; launches of each; how much slower than the best the rule may
 expect one to be."""
-TOGETHER = 24
+TOGETHER = 16
 """Plans that take turns: the driver queues some thousand launches and events."""
+OFTEN = 50
+"""Problems after which the file is written."""
 HALF = "__half"
 
 
@@ -99,7 +98,7 @@ def time_plans(shape: Shape, among: list[HopperPlan]) -> tuple[float, list[tuple
         launch = ready(plan, one.left, one.right, D)
         D.fill(np.nan)
         launch(A, B.T, D, None)
-        check_near(D, C, f"{shape} by {plan}")
+        check_near(D, C, f"{shape} by {plan}")  # of 80 x 296 x 16008 cuBLAS 13.1 itself is off by 3 % (H200)
         launches.append(partial(launch, A, B.T, D, None))
     some = [[theirs, *launches[i : i + TOGETHER]] for i in range(0, len(launches), TOGETHER)]
     times = [np.median(timing.time_in_turn(runs, REPEATS), axis=1) for runs in some]
@@ -110,7 +109,7 @@ def time_plans(shape: Shape, among: list[HopperPlan]) -> tuple[float, list[tuple
 
 
 def main(out: str, count: int = 200, seed: int = 0) -> None:
-    shapes = list(dict.fromkeys((*SHAPES, *NAMED, LARGE[-1], *drawn(seed, count))))
+    shapes = list(dict.fromkeys(drawn(seed, count)))
     every = list(universe())
     chosen = {shape: worth_timing(shape, every) for shape in shapes}
     names = sorted({instance_of(plan, N) for (_, N, _), each in chosen.items() for plan in each})
@@ -121,12 +120,22 @@ def main(out: str, count: int = 200, seed: int = 0) -> None:
         list(pool.map(compile_one, names, chunksize=4))
     print("compiled", flush=True)
     found = []
-    random.Random(seed).shuffle(shapes)
-    for shape in shapes:
-        us, times = time_plans(shape, chosen[shape])
+    for number, shape in enumerate(shapes, 1):
+        try:
+            us, times = time_plans(shape, chosen[shape])
+        except (RuntimeError, SystemExit) as why:  # too slow a host for so many launches; two results
+            print(shape, why, flush=True)
+            continue
         found.append([shape, us, times])
-        with open(out, "w") as file:
-            json.dump({"gpu": timing.name(), "date": timing.today(), "problems": found}, file)
+        if number % OFTEN == 0 or shape == shapes[-1]:
+            about = {
+                "gpu": timing.name(),
+                "driver": timing.provenance()["driver"],
+                "date": timing.today(),
+                "seed": seed,
+            }
+            with open(out, "w", encoding="utf-8") as file:
+                json.dump(about | {"problems": found}, file)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import pytest
 
 from cupy_or_sim import device, timing
 from matmul import matmul
-from matmul.hopper_plans import MENU, TIMED, HopperPlan, hopper_plan
+from matmul.hopper_plans import MENU, HopperPlan, hopper_plan
 from matmul.plans import Plan
 from ptxsim.gpus import H100
 from tests.matmul.test_matmul import Problem, check, edit, random_problem, with_plan, wrong_with
@@ -121,13 +121,6 @@ def test_a_plan_fits_and_leaves_no_block_without_work():
         k_tiles = -(-K // 64)
         last = k_tiles - (plan.split - 1) * plan.k_part(K)
         assert last >= min(plan.together, k_tiles)  # each block has some of the last part
-
-
-def test_problems_that_were_timed_have_their_plan():
-    for shape, known in TIMED.items():
-        assert room.planned(shape, True, True, (7,)) == known and known.shared_mem() <= H100.shared_block
-        boxless = room.planned(shape, True, True, (7,), boxes=False)
-        assert not boxless.turned and (boxless == known or known.turned)
 
 
 def test_a_last_part_of_k_with_less_than_a_k_tile_for_each_block():

@@ -7,7 +7,6 @@ import re
 
 import pytest
 
-from matmul.hopper_plans import TIMED
 from tests.lessons.reading import DEEPER, cells_of
 from tests.rules import ROOT
 from tools.author import numbers, quoted
@@ -82,27 +81,62 @@ def test_means_are_those_of_their_tables():
     assert len(slow) == 7 and f"of {len(odd)} problems with a size that is no multiple of 8" in page
     assert f"{min(slow):.1f} to {max(slow):.1f} times as fast" in page
     (mean, least), _, count = means(even)
-    shapes = [tuple(sizes * 3 if len(sizes) == 1 else sizes) for sizes, *_ in problems("known")]
-    assert len(TIMED.keys() & set(shapes)) == 7 and "the plans of seven of the 31 are looked up" in page
     below = [each for which in ("known", "drawn") for each in problems(which) if each[1] < 0.95]
     named = page.partition("Below 0.95 of cuBLAS alone: ")[2].partition(". ")[0]
     assert len(below) == named.count(",") + 1
     assert f"The other {count}: geometric mean {mean:.3f}, least {least:.2f}." in page
 
 
-def test_the_table_beside_cublaslt_is_that_of_its_record():
+BEST_OF_16 = {
+    "40 drawn anew": ("drawn", "float16"),
+    "8 of them, bfloat16": ("drawn", "bfloat16"),
+    "8 of them, float32": ("drawn", "float32"),
+    "20 known, sizes multiples of 8": ("known", "float16"),
+}
+"""Rows of the table beside cuBLASLt: which problems of the record, and in which type."""
+
+
+def beside_the_best(record: dict, said: str) -> list[str]:
+    """Geometric mean and least: alone beside cuBLAS, beside the best; and both in a row."""
+    rows = [
+        row
+        for row in record["rows"]
+        if (row["kind"], row["dtype"]) == BEST_OF_16[said]
+        and ("multiples of 8" not in said or not any(size % 8 for size in row["shape"]))
+    ]
+    assert len(rows) == int(said.split()[0])
+    found = []
+    for way in "alone_us", "in_a_row_us":
+        for other in "cublas", "best":
+            ratios = [row[way][other] / row[way]["matmul"] for row in rows]
+            found.append(f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f}; {min(ratios):.2f}")
+    return found
+
+
+def test_the_tables_beside_cublaslt_are_those_of_their_record():
     page = (ROOT / "docs" / "measurements.md").read_text(encoding="utf-8")
-    record = json.loads((ROOT / "tests" / "golden" / "cublaslt_h200.json").read_text(encoding="utf-8"))
-    assert record["provenance"]["date"] in page and str(record["provenance"]["seed"]) in page
-    for kind, count in ("drawn", 30), ("fixed", 13):
-        rows = [row for row in record["rows"] if row["kind"] == kind]
-        ratios = [
-            [row[way][other] / row[way]["matmul"] for row in rows]
-            for way in ("alone_us", "in_a_row_us")
-            for other in ("cublas", "lt_best")
-        ]
-        shown = [f"{math.exp(sum(map(math.log, each)) / len(each)):.3f}; {min(each):.2f}" for each in ratios]
-        assert len(rows) == count and f": geometric mean; least | {' | '.join(shown)} |" in page
+    record = json.loads((ROOT / "tests" / "golden" / "matmul_nvidia-h200.json").read_text(encoding="utf-8"))
+    about = record["provenance"]
+    for said in (about["date"], str(about["seed"]), about["cublas"], about["driver"]):
+        assert said in page.partition("**Beside the best of cuBLASLt.**")[2]
+    for said in BEST_OF_16:
+        assert f"| {said} | {' | '.join(beside_the_best(record, said))} |" in page
+    speeds = {
+        whose: [each[whose]["sustained"] for each in record["sustained"]]
+        for whose in ("cublas", "best", "matmul")
+    }
+    names = {"cublas": "cuBLAS", "best": "the best", "matmul": "`matmul`"}
+    for whose, each in speeds.items():
+        first, second, third = (f"{speed:.0f}" for speed in each)
+        assert re.search(rf"{names[whose]} {first}, {second} and {third}\b", " ".join(page.split()))
+    readme = (ROOT / "matmul" / "README.md").read_text(encoding="utf-8")
+    _, alone, _, in_a_row = (
+        (float(mean), least)
+        for mean, least in (each.split("; ") for each in beside_the_best(record, "40 drawn anew"))
+    )
+    assert (
+        f"algorithms of cuBLASLt | {alone[0]:.2f}; {alone[1]} | {in_a_row[0]:.2f}; {in_a_row[1]} |" in readme
+    )
 
 
 WHOSE = {
