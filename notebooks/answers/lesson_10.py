@@ -17,7 +17,7 @@ from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
-from ptxsim.observe.events import Wgmma, WgmmaWait
+from ptxsim.observe.events import Wgmma, WgmmaWait, Work
 
 from .common import FEW, MOST_STEPS, Warps, demand, demand_also, demand_kernel, demand_no_hazard, fail, told
 from .untried import Untried
@@ -38,6 +38,8 @@ LAUNCH = Launch((128, 128, 128), 384, 2 * 128 * (128 + 4 * 128) + 128)
 THREE_CONSUMERS = Launch((192, 128, 128), 512, 2 * 128 * (192 + 4 * 128) + 128)
 HEADS_OF_TILES = ((1, 2), (2, 1))
 """More launches: tiles of queries, and heads."""
+WAITED_FOR_FIRST = re.compile(r"wgmma_wait<1>\(\);((?!softmax\(|exp2).)*?wgmma_wait<0>\(\)", re.DOTALL)
+"""No exponential stands between the two waits."""
 KEYS_ARE_THERE = "mbarrier_wait(&s.k_full[slot], turn % 2);"
 VALUES_TOO = " mbarrier_wait(&s.v_full[slot], turn % 2);"
 NEXT_KEYS = " if (tile + 1 < tiles) mbarrier_wait(&s.k_full[(tile + 1) % SLOTS], (tile + 1) / SLOTS % 2);"
@@ -178,7 +180,7 @@ def _ahead(answer: Any) -> None:
     values are there, too, which have to come before the turn that reads the ones before is over, and the next keys,
     which have to come into the slot that the turn before has read."""
     try:
-        demand_ahead(answer)
+        _demand_beside_the_softmax(answer, demand_ahead(answer))
     except CheckFailed as error:
         if word := _at_a_call(error, answer):
             raise CheckFailed(str(error), causes=(word,)) from None  # no kind: it would point elsewhere
@@ -206,6 +208,22 @@ def _ahead(answer: Any) -> None:
         "the numbers are right, but no tile's values can be on their way before the turn with its softmax is over: "
         "a slot of values is freed a turn too late.",
         "late-values",
+    )
+
+
+def _demand_beside_the_softmax(answer: Any, warps: Warps) -> None:
+    """The products left at work are not waited for before the exponentials, by the text and by what is done."""
+    behind = [
+        next((event for event in of_warp[at + 1 :] if isinstance(event, (Work, WgmmaWait))), None)
+        for of_warp in warps
+        for at, event in enumerate(of_warp)
+        if isinstance(event, WgmmaWait) and event.keep == 1
+    ]
+    demand(
+        any(isinstance(event, Work) for event in behind) or not WAITED_FOR_FIRST.search(answer.code),
+        "the numbers are right. A product is at work behind `wgmma_wait<1>()`, and it is waited for before the "
+        "exponentials: beside them nothing is.",
+        "waited-early",
     )
 
 
