@@ -147,11 +147,10 @@ at odd multiples of 16 bytes, so that 128 bytes of them lie in five sectors; mic
 C."""
 DRAM, HELD = 3.071, 8.598
 """What DRAM gives, as L2; of A, B and C, millions of bytes that are still in L2 when the next launch begins. All these
-numbers are fitted to 64,053 timed plans for 3,708 problems, all but 36 drawn at random, on an H100 (2026-11-27), so
-that the plans that they choose lose least. The menu and its factors are fitted to 2,100 more, too, of 168 problems
-with a long K or few rows or columns, which count three times: it loses 1.6 % to the fastest plan that was timed, of
-these problems 1.8 %; timing's own spread is a part of that. Only the order of the costs matters; the microseconds
-scatter by 14 %. research/matmul_sweep.py times plans anew, and matmul_fit.py improves the menu by such times."""
+numbers are fitted to timed plans, so that the plans that they choose lose least; hopper_menu.json says to which. They
+lose 1.6 % to the fastest plan that was timed, of its 168 extreme problems 1.8 %; timing's own spread is a part of that.
+Only the order of the costs matters; the microseconds scatter by 14 %. research/matmul_sweep.py times plans anew, and
+matmul_fit.py improves the menu by such times."""
 _ON_FILE = json.loads(Path(__file__).with_name("hopper_menu.json").read_text(encoding="utf-8"))
 MENU = {
     HopperPlan((TM, TN), slots, below, across, together, turned=turned): factor

@@ -12,7 +12,7 @@ from cupy_or_sim.kernel import Array
 
 CHOICES, WORKSPACE = 16, 64 << 20
 """How many are asked for; the bytes that each may use."""
-TYPES = {"float16": 2, "bfloat16": 14, "float32": 0, "float8_e4m3": 28}
+TYPES = {"float16": 2, "bfloat16": 14, "float32": 0}
 """cudaDataType: CUDA_R_16F and so on."""
 COMPUTE_32F, TRANSPOSE_A, TRANSPOSE_B, MOST_WORKSPACE, TRANSPOSED, R_32F = 68, 3, 4, 1, 1, 0
 
@@ -41,9 +41,9 @@ def library() -> ctypes.CDLL:
     return ctypes.CDLL(next((path for path in loaded if "libcublasLt.so" in path), "libcublasLt.so"))
 
 
-def calls(A: Array, B: Array, C: Array, dtype: str, out: str | None = None) -> list[Callable[[], None]]:
-    """C = A @ B.T by up to 16 algorithms, the heuristic's first one first. A (M, K), B (N, K) and C (M, N) have no
-    gaps; `dtype` is that of A and B, `out` that of C, the same unless given. Sums are float32."""
+def calls(A: Array, B: Array, C: Array, dtype: str) -> list[Callable[[], None]]:
+    """C = A @ B.T by up to 16 algorithms, the heuristic's first one first. A (M, K), B (N, K) and C (M, N), of
+    `dtype`, have no gaps. Sums are float32."""
     lt, stream = library(), ctypes.c_void_p(device.cp.cuda.get_current_stream().ptr)
     (M, K), N = A.shape, B.shape[0]
     handle, product, preference = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
@@ -53,8 +53,7 @@ def calls(A: Array, B: Array, C: Array, dtype: str, out: str | None = None) -> l
     for which, number in (TRANSPOSE_A, TRANSPOSED), (TRANSPOSE_B, 0):
         value = ctypes.c_int32(number)
         succeed(lt.cublasLtMatmulDescSetAttribute(product, which, ctypes.byref(value), ctypes.c_size_t(4)))
-    kind, made = TYPES[dtype], TYPES[out or dtype]
-    left, right, result = layout(lt, kind, K, N), layout(lt, kind, K, M), layout(lt, made, N, M)
+    left, right, result = (layout(lt, TYPES[dtype], *shape) for shape in ((K, N), (K, M), (N, M)))
     succeed(lt.cublasLtMatmulPreferenceCreate(ctypes.byref(preference)))
     most = ctypes.c_uint64(WORKSPACE)
     succeed(
@@ -70,28 +69,13 @@ def calls(A: Array, B: Array, C: Array, dtype: str, out: str | None = None) -> l
     a, b, c, space = (ctypes.c_void_p(array.data.ptr) for array in (A, B, C, workspace))
 
     def call_of(choice: Choice) -> Callable[[], None]:
-        arguments = (
-            *(
-                handle,
-                product,
-                ctypes.byref(one),
-                b,
-                left,
-                a,
-                right,
-                ctypes.byref(zero),
-                c,
-                result,
-                c,
-                result,
-            ),
-            *(ctypes.byref(choice.algorithm), space, ctypes.c_size_t(WORKSPACE), stream),
-        )
+        operands = (ctypes.byref(one), b, left, a, right, ctypes.byref(zero), c, result, c, result)
+        memory = (space, ctypes.c_size_t(WORKSPACE), stream)
         kept = A, B, C, workspace, one, zero
 
         def call() -> None:
             assert kept
-            succeed(lt.cublasLtMatmul(*arguments))
+            succeed(lt.cublasLtMatmul(handle, product, *operands, ctypes.byref(choice.algorithm), *memory))
 
         return call
 

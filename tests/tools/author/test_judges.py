@@ -240,6 +240,9 @@ def test_the_page_of_tcgen05_tells_of_its_public_kernels_what_their_rows_have():
     wrong = {each["kernel"]: each["right"] for each in rows if each["right"] not in ("4 of 4", "yes")}
     assert all(re.search(r"matmul_v[12]_", name) for name in wrong)
     assert set(wrong.values()) == {"3 of 4"} and "but for v1 and v2: in 3 of the 4" in page
+    assert "of four orders of warps [one hangs]" in (ROOT / "notebooks" / "11_tensor_memory.ipynb").read_text(
+        "utf-8"
+    )
     found = dict.fromkeys(each["findings"] for each in rows if each["findings"] != "none")
     assert re.findall(r"^\* `([a-z-]+)`, in", page, re.MULTILINE) == [
         "deadlock",
