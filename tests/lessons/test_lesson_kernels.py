@@ -20,6 +20,7 @@ from cupy_or_sim import BLACKWELL, cupy_on_numpy
 from cupy_or_sim.device import options_for
 from cupy_or_sim.keys import canonical, course_headers
 from matmul import matmul_source
+from ptxsim.compiler import cache
 from tests.lessons import BANK, GEMMS, LESSONS, PROBLEMS, cuda_of, kernel, replaced, solved_kernel
 from tests.lessons.reading import cells_of, tags_of, text_of
 from tests.sample import one_in, sample
@@ -306,7 +307,10 @@ def test_unfilled_exercise_says_not_yet(name):
 
 
 @pytest.mark.parametrize("name", EXERCISES)
-def test_solution_passes(name):
+def test_solution_passes(name, monkeypatch):
+    """And what the compiler makes for its check ships, for pages and machines that have none."""
+    find, asked = cache.find, set()
+    monkeypatch.setattr(cache, "find", lambda key, by=None: asked.add(key) or find(key, by))
     with blame.noted() as shown_in_a_page:
         verdict = check_exercise(name, solved(name))
     assert verdict.ok, verdict
@@ -314,6 +318,8 @@ def test_solution_passes(name):
         "right: the check finds no mistake in it."
     )  # it is no proof, and needs no remark
     assert blame.bad(shown_in_a_page) == [], "hazards of the check's own altered kernels"
+    missing = [key for key in asked if find(key) is None]
+    assert not missing, "texts of the compiler do not ship: run `make outputs`"
 
 
 RIGHT = [
